@@ -26,7 +26,7 @@ help:
 	@echo 'make manage   run a management command on the data of make run (ARGS="create_account acme ...")'
 	@echo 'make test     run the tests that each change needs, in parallel (ARGS=... goes to pytest)'
 	@echo 'make soak     run the tests that are long by nature: kills, restarts, histories, the benchmark'
-	@echo 'make docs     write the answers of the service and the schema into README.md and docs/, where make test compares them'
+	@echo 'make docs     write answers, the schema and the imports into README.md and docs/, where make test compares them'
 	@echo 'make lint     check style, types, templates, imports, migrations and production settings'
 	@echo 'make format   format the code as make lint expects it'
 	@echo 'make messages update the Polish catalogue from code and templates, and compile it'
@@ -48,7 +48,7 @@ test soak: $(VENV)/development
 	@exec $(python) -m pytest --numprocesses=logical --dist=worksteal -m $(if $(filter test,$@),'not soak',soak) $(ARGS)
 
 docs: $(VENV)/development
-	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_documents.py tests/test_routes.py tests/test_migrations.py $(ARGS)
+	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_documents.py tests/test_design.py tests/test_routes.py tests/test_migrations.py $(ARGS)
 
 lint: $(VENV)/development
 	$(python) -m ruff check

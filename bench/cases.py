@@ -131,7 +131,7 @@ def pages(data_set: dict) -> list[Case]:
         "tasks": ("/app/tasks",),
         **{name.replace("search", "find"): texts for name, texts in found.items()},
     }
-    return [Case(name, HTML, each, "<main", 1) for name, each in paths.items()]
+    return [Case(name, HTML, path, "<main", 1) for name, path in paths.items()]
 
 
 def searches(data_set: dict) -> dict[str, list[str]]:

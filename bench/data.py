@@ -405,7 +405,7 @@ def build(size: Size) -> None:
     execute_all("Rows", [*batches, (POSTS_OF_OTHERS, values), (CLIENTS_OF_OTHERS, values)])
     execute_all("Indexes", [(definition, {}) for _, definition in indexes])
     derived = [
-        *(model.search.learn_statement(model) for model in (Client, Post, Deal, Note, Contact, User)),
+        *(model.search.add_words_statement(model) for model in (Client, Post, Deal, Note, Contact, User)),
         *(TAG_COUNTS.format(kind=kind) for kind in ("client", "contact", "deal")),
         *(last_changes.INSERT.format(table=model._meta.db_table) for model in (Client, Contact, Deal)),
         *(

@@ -37,7 +37,7 @@ def memory(pid: int) -> int:
 def cpu_times() -> list[int]:
     """Return the times of all cores since the start of the machine: user, nice, system, idle, iowait, irq, softirq and steal."""
     times = first_match(PROC / "stat", r"^cpu +(.+)$")
-    return [int(each) for each in times.split()[:8]] if times else []
+    return [int(ticks) for ticks in times.split()[:8]] if times else []
 
 
 def load_since(before: list[int]) -> str:

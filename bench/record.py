@@ -74,7 +74,7 @@ def record_case(client: Any, case: Case, token: str) -> dict[str, Any]:
     for path in range(len(case.paths)):  # warm up: prepare the statements
         send(client, case, token, path)
     recorded = [
-        min((record(client, case, token, path) for _ in range(RECORDINGS)), key=lambda each: len(each[0]))
+        min((record(client, case, token, path) for _ in range(RECORDINGS)), key=lambda recording: len(recording[0]))
         for path in range(len(case.paths))
     ]
     return {

@@ -32,7 +32,7 @@ def listening_address(host: str, port: int) -> str:
     """
     addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     # Prefer an IPv4 address.
-    family, _, _, _, address = min(addresses, key=lambda each: each[0] != socket.AF_INET)
+    family, _, _, _, address = min(addresses, key=lambda address_info: address_info[0] != socket.AF_INET)
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind(address)

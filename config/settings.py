@@ -275,8 +275,6 @@ DATABASES = {
         "DISABLE_SERVER_SIDE_CURSORS": DATABASE_POOLER,
     }
 }
-# Jobs are registered by modules that `AppConfig.ready` imports, not by modules named `tasks`.
-PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # The model of the tenant, to which the rows of the other models belong.

@@ -52,7 +52,7 @@ class FieldError(FieldErrors):
         """The message with its parameters, in the active language."""
         return str(self.message).format(**self.params) if self.params else str(self.message)
 
-    def within(self, field: str) -> Self:
+    def move_into(self, field: str) -> Self:
         """Return the same error for an outer object whose field `field` contains the object of this error."""
         return type(self)(f"{field}.{self.field}" if self.field else field, self.message, self.code, self.params)
 

@@ -96,7 +96,7 @@ def parse_number(text: str, language: str, *, currency: str = "") -> TypedNumber
     try:
         value = _read_digits(match["number"], _decimal_sign(language), typed_currency or currency)
     except AmbiguousNumber as caught:
-        raise AmbiguousNumber(*(-each if sign == "-" else each for each in caught.readings)) from None
+        raise AmbiguousNumber(*(-reading if sign == "-" else reading for reading in caught.readings)) from None
     return TypedNumber(-value if sign == "-" and value else value, typed_currency)
 
 
@@ -170,4 +170,4 @@ def _currencies(language: str) -> dict[str, tuple[str, ...]]:
     locale = Locale.parse(to_locale(language))
     names = [*((code, code) for code in locale.currencies), *locale.currency_symbols.items()]
     codes = {str(name).casefold(): (str(code),) for code, name in names}
-    return codes | {symbol: tuple(each.split()) for symbol, each in SYMBOLS.items()}
+    return codes | {symbol: tuple(names.split()) for symbol, names in SYMBOLS.items()}

@@ -1,7 +1,7 @@
 """The registry of resources.
 
-An app registers its resources in `AppConfig.ready`. The trash, the change feed, the OpenAPI document and the API examples read the
-registry, so that they do not depend on particular resources.
+The module `registration` of a subject registers its resources. The trash, the change feed, the OpenAPI document and the API examples read
+the registry, so that they do not depend on particular resources.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -102,7 +102,7 @@ class Registry:
     def customers(self) -> list[Resource]:
         return [resource for resource in self if resource.is_customer]
 
-    def in_collection(self, name: str) -> Resource | None:
+    def find_by_collection(self, name: str) -> Resource | None:
         """Return the resource whose paths begin with `/app/name`."""
         return next((resource for resource in self if resource.collection == name), None)
 
@@ -120,7 +120,7 @@ class Registry:
 
     def key_in_collection(self, name: str) -> str:
         """Return the key of the rows whose paths begin with `/app/name`, or "" if none are registered."""
-        resource = self.in_collection(name)
+        resource = self.find_by_collection(name)
         return resource.key if resource else self._further_samples.get(name, ("", None))[0]
 
 

@@ -1567,6 +1567,7 @@ CREATE TABLE public.forum_votechange (
     user_id bigint
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='2000');
+ALTER TABLE ONLY public.forum_votechange ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.team_bulkchange (
     account_id bigint NOT NULL,

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 from io import StringIO
+from pkgutil import resolve_name
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ from config.demo.builder import demo_password, demo_token
 from core.search.declaration import searched_models
 from tests.support.client import Client
 from tests.support.examples import ROOT, UPDATING, Example, compare_pasted, paste, run_document
+from tests.support.rooms import ROOMS
 from tests.support.routes import routes
 from tests.support.service import READY
 
@@ -152,11 +154,7 @@ def call(request: str, *options: str, demo: dict[str, str]) -> httpx.Response:
 def variables_read() -> set[str]:
     """Return the environment variables that the code of the service reads."""
     reads = re.compile(r'(?:os\.environ|os\.environ\.get|values\.get|_read)[\[(]\s*"([A-Z_]+)"')
-    files = [
-        path
-        for room in ("config", "core", "accounts", "forum", "crm", "webhooks")
-        for path in (ROOT / room).rglob("*.py")
-    ]
+    files = [path for room in ROOMS for path in (ROOT / room).rglob("*.py")]
     return {name for path in files for name in reads.findall(path.read_text())}
 
 
@@ -192,7 +190,31 @@ def test_the_containers_get_every_variable():
         assert default[1] == variable.default == example_values[name]
 
 
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "bench" / "README.md"]
+# The package of the recipe for a resource, and the name of a template.
+NOT_FILES = {"crm/products", "forum/posts/post.html"}
+
+
 def test_targets_of_links_exist():
-    for document in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "bench" / "README.md"]:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", document.read_text()):
-            assert (document.parent / target).exists(), f"{document.name} links to {target}"
+    for document in DOCUMENTS:
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", document.read_text()):
+            path = document.parent / target if target else document
+            assert path.exists(), f"{document.name} links to {target}"
+            assert not anchor or anchor in anchors_of(path.read_text()), f"{document.name} links to {target}#{anchor}"
+
+
+def anchors_of(text: str) -> set[str]:
+    """Return the anchors that GitHub gives to the headings of a document."""
+    headings = re.findall("^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).lower().replace(" ", "-") for heading in headings}
+
+
+def test_files_and_modules_that_documents_name_exist():
+    rooms = "|".join((*ROOMS, "tests"))
+    for document in DOCUMENTS:
+        text = document.read_text()
+        for path in set(re.findall(rf"`((?:{rooms})/[\w./]+)`", text)) - NOT_FILES:
+            assert (ROOT / path).exists(), f"{document.name} names {path}"
+        for name in re.findall(rf"`((?:{rooms})(?:\.\w+)+)`", text):
+            if not name.endswith((".md", ".xml")):
+                assert resolve_name(name), f"{document.name} names {name}"

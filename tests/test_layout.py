@@ -1,6 +1,9 @@
 """The layout of the code and of the tests: packages of one subject, which stay small."""
 
+import ast
 import re
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import grimp
@@ -81,6 +84,39 @@ def height(imports: dict[str, set[str]]) -> int:
 )
 def test_the_height_of_imports(imports, expected):
     assert height(imports) == expected
+
+
+def test_no_class_name_is_used_twice():
+    """Choices that a model contains, such as `Status.Kind`, carry the name of their model where they are used."""
+    trees = [ast.parse(path.read_text()) for paths in packages().values() for path in paths]
+    counts = Counter(name for tree in trees for name in class_names(tree))
+    assert len(counts) > 800
+    assert [name for name, count in counts.items() if count > 1] == []
+
+
+def class_names(node: ast.AST, outer: ast.ClassDef | None = None) -> Iterator[str]:
+    """Yield the names of the classes in a module, also of those inside of others. Leave out the names that Django prescribes."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef):
+            is_choices = any(ast.unparse(base).endswith("Choices") for base in child.bases)
+            if child.name not in {"Meta", "Command"} and not (outer and is_choices):
+                yield child.name
+        yield from class_names(child, child if isinstance(child, ast.ClassDef) else outer)
+
+
+@table(
+    ("code", "expected"),
+    [
+        ("class A: pass", ["A"]),
+        ("class A:\n class B: pass", ["A", "B"]),
+        ("if TYPE_CHECKING:\n class A: pass", ["A"]),
+        ("class A:\n class Meta: pass\n class Kind(models.TextChoices): pass", ["A"]),
+        ("class Kind(models.TextChoices): pass", ["Kind"]),
+        ("class Command(BaseCommand): pass", []),
+    ],
+)
+def test_class_names(code, expected):
+    assert list(class_names(ast.parse(code))) == expected
 
 
 def test_rooms_name_their_subjects():

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.statuses.models import Status
 from forum.inbox import tabs as inbox
-from forum.lists.facets import COUNTER, FacetCount, Selection
+from forum.lists.facets import COUNTER, FacetCount, FacetSelection
 from forum.lists.whole_forum import page_of_forum
 from forum.posts.models import Post
 from forum.posts.sort_keys import ADD_MISSING
@@ -282,7 +282,7 @@ def test_plans_of_the_queries_of_pages(long_lists):
         cursor.execute("ANALYZE forum_post, forum_postsortkey")
 
     def whole_forum(order="trending", start=0, **values):
-        selection = Selection(**values)
+        selection = FacetSelection(**values)
         return page_of_forum(
             None, columns, account=account, forum_id=forum.id, selection=selection, order=order, start=start, size=26
         )

@@ -57,15 +57,15 @@ def test_it_works():
 
 def faults_of(viewset: type[ResourceViewSet]) -> Iterator[str]:
     model, serializer, key = viewset.model, viewset.serializer_class, viewset.key
-    app = model._meta.app_label
+    subject = "/".join(model.__module__.split(".")[:-1])
     resource = registry.get(key)
     if resource is None or not issubclass(viewset, resource.viewset) or resource.model is not model:
-        yield f"it is not registered: add a `Resource({key!r}, …)` to {app}/resources.py"
+        yield f"it is not registered: add a `Resource({key!r}, …)` to {subject}/registration.py"
     try:
         if not issubclass(resolve(reverse(viewset.route, args=[1])).func.cls, viewset):
             yield f"the route {viewset.route!r} belongs to another viewset"
     except NoReverseMatch:
-        yield f"it has no route {viewset.route!r}: add its paths to {app}/api/urls.py"
+        yield f"it has no route {viewset.route!r}: add its paths to {subject}/urls.py"
     rows = viewset.for_account(account_of(1), ALL_ROWS).get_queryset()
     try:
         rows.values_list(*serializer.columns)

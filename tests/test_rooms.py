@@ -71,7 +71,7 @@ def test_every_exception_is_needed():
         ("accounts", "users.values_list('posts__title')", ["posts__title"]),
         ("accounts", "models.ForeignKey('crm.Client')", ["crm.Client"]),
         ("accounts", "apps.get_model('forum', 'Post')", ["forum"]),
-        ("accounts", "import_string('forum.pages.base.ForumPage')", ["forum.pages"]),
+        ("accounts", "import_string('forum.posts.models.Post')", ["forum.posts"]),
         ("accounts", "import_module('config.wsgi')", ["config.wsgi"]),
         ("accounts", "render(request, 'forum/posts/post.html')", ["forum/posts/post.html"]),
         ("accounts", "static('forum/lists/reading.js')", ["forum/lists/reading.js"]),
@@ -82,7 +82,7 @@ def test_every_exception_is_needed():
         ("forum", "account.deals.live()", [".deals"]),
         ("crm", "account.comments.live()", [".comments"]),
         # Allowed references.
-        ("accounts", "'''Posts of forum.pages.'''\naccount.users.first()\nlog('the forum. It is')", []),
+        ("accounts", "'''Posts of forum.posts.'''\naccount.users.first()\nlog('the forum. It is')", []),
         ("forum", "account.posts.filter(user__login='x')\nrender('accounts/layout/base.html')", []),
         ("core", "'core_change core_word'", []),
     ],

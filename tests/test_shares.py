@@ -24,7 +24,7 @@ from accounts.mail.sending import MAIL_QUEUE, URGENT_MAIL_QUEUE
 from core.http import throttling
 from core.jobs import queue
 from core.jobs.queue import Job
-from core.jobs.registry import MAX_TURN, PERIODIC_QUEUE, jobs, queues
+from core.jobs.registry import MAX_TIME_SLICE, PERIODIC_QUEUE, jobs, queues
 from core.jobs.worker import Worker
 from core.limits import leases, request_shares
 from core.limits.rate_limits import hashed_key, increment
@@ -339,11 +339,11 @@ def test_messages_to_customers_count_as_emails_of_the_account(acme, settings, ma
     increment(key, 9, 3600)
     message = make_message(acme.alice)
     run_jobs()
-    states = [row.state for row in MessageRecipient.objects.of(acme.account.id, message.id)]
+    states = [row.state for row in MessageRecipient.objects.for_message(acme.account.id, message.id)]
     assert sorted(states) == [MessageRecipient.State.PENDING, MessageRecipient.State.SENT]
     # The rest continues after the window.
     increment(key, -20, 3600)
-    MessageRecipient.objects.of(acme.account.id, message.id).update(due_at=timezone.now())
+    MessageRecipient.objects.for_message(acme.account.id, message.id).update(due_at=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("UPDATE core_job SET scheduled_at = now() WHERE state = 'waiting'")
     run_jobs()
@@ -380,8 +380,8 @@ def test_a_bulk_change_ends_its_turn_and_continues(acme, monkeypatch):
     ids = [make_client(acme.alice).id for _ in range(6)]
     values = {"by": acme.alice, "resource": "client", "action": "add_tags", "data": {"tags": ["a"]}}
     change = BulkChange.start(acme.account, **values, ids=ids, query="")
-    assert (run_bulk_change.queue, run_bulk_change.turn) == ("bulk changes", MAX_TURN)
-    # The first turn ends after one batch.
+    assert (run_bulk_change.queue, run_bulk_change.time_slice) == ("bulk changes", MAX_TIME_SLICE)
+    # The first time slice ends after one batch.
     has_time_left = iter([True, False, *[True] * 10])
     monkeypatch.setattr(bulk, "has_time_left", lambda: next(has_time_left))
     worker = Turns(run_bulk_change.queue)
@@ -397,11 +397,11 @@ def test_a_bulk_change_ends_its_turn_and_continues(acme, monkeypatch):
 
 
 def test_jobs_of_accounts_do_not_delay_periodic_jobs():
-    """All jobs of an account that may take long have turns."""
+    """All jobs of an account that may take long have time slices."""
     periodic = {name for name, job in jobs.items() if job.period}
     assert {name for name, job in jobs.items() if job.queue == PERIODIC_QUEUE} == periodic
     assert queues["default"].max_running == 2
-    long = {job.name for job in jobs.values() if not job.period and job.time_limit > 60 and job.turn is None}
+    long = {job.name for job in jobs.values() if not job.period and job.time_limit > 60 and job.time_slice is None}
     # An e-mail waits for the mail server.
     assert {jobs[name].queue for name in long} == {MAIL_QUEUE}
     # Tests of a webhook leave a thread for other accounts.

@@ -128,7 +128,7 @@ def test_fields_of_errors_have_a_name():
     assert {"post", "name", "status"} <= fields
     # The page of the form chooses the customer, in no field of that name. Only API clients send the others.
     missing = {field.removesuffix("_id") for field in fields} - field_labels().keys() - {"customer", "move_to"}
-    assert missing == set(), "add these to `field_labels` in the room's AppConfig"
+    assert missing == set(), "add these to `field_labels` in the module `apps` of the room"
 
 
 def test_names_of_the_first_statuses_are_translated(catalogue):
@@ -169,7 +169,7 @@ def test_an_error_is_a_sentence_in_the_active_language(error, english, polish):
 
 
 def test_errors_of_the_apis_are_in_english():
-    error = FieldError("duplicate_from_id", MERGED, "merged", {"id": 7}).within("post")
+    error = FieldError("duplicate_from_id", MERGED, "merged", {"id": 7}).move_into("post")
     with translation.override("pl"):
         assert error.text == "została scalona z propozycją 7"
         assert envelope(422, errors=[error]) == {

@@ -17,14 +17,14 @@ from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
 from core import outbound
-from core.changes.followers import Follower, Lease, LeaseLostError
+from core.changes.followers import Follower, FollowerLease, LeaseLostError
 from core.changes.models import Change
 from core.db.text import replace_non_xml
 from core.errors import Conflict
 from core.jobs.registry import JobFunction, RetryDelays, job, register_queue
 from core.outbound import OutboundError
 from core.sealing import SealError
-from webhooks.messages import Event, Message, make_message, message_id, test_event
+from webhooks.messages import Event, WebhookMessage, make_message, message_id, test_event
 from webhooks.models import BUSY, MESSAGE_ERROR, SECRET_ERROR, Delivery, Endpoint
 from webhooks.owners import tell_owners
 from webhooks.signing import signed_headers
@@ -54,12 +54,12 @@ class Attempt:
     """A request to an endpoint. It has a lease if it delivers the next event of the endpoint, otherwise it is sent on its own."""
 
     endpoint: Endpoint
-    message: Message
-    lease: Lease | None
+    message: WebhookMessage
+    lease: FollowerLease | None
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class AttemptResult:
     """The result of an attempt: a response, or the code of the error."""
 
     attempt: Attempt
@@ -107,7 +107,7 @@ class Result:
         )
 
 
-async def send(attempt: Attempt) -> Result:
+async def send(attempt: Attempt) -> AttemptResult:
     """Send the request of an attempt, signed with the time of the attempt."""
     at, start = timezone.now(), monotonic()
     body = attempt.message.body
@@ -123,10 +123,12 @@ async def send(attempt: Attempt) -> Result:
         error = caught.code
     except SealError:
         error = SECRET_ERROR
-    return Result(attempt, at, timedelta(seconds=monotonic() - start), response, error)
+    return AttemptResult(attempt, at, timedelta(seconds=monotonic() - start), response, error)
 
 
-def result_of_defect(endpoint: Endpoint, event: Event, error: Exception, *, lease: Lease | None = None) -> Result:
+def result_of_defect(
+    endpoint: Endpoint, event: Event, error: Exception, *, lease: FollowerLease | None = None
+) -> AttemptResult:
     """Log that the message about an event could not be created. Return the result of an attempt without a request."""
     # Log the type and the place only: the message of the error may contain personal data.
     logger.error(
@@ -136,8 +138,8 @@ def result_of_defect(endpoint: Endpoint, event: Event, error: Exception, *, leas
         event.number,
         describe_error(error),
     )
-    message = Message(message_id(endpoint, event), event, b"")
-    return Result(Attempt(endpoint, message, lease), timezone.now(), timedelta(0), error=MESSAGE_ERROR)
+    message = WebhookMessage(message_id(endpoint, event), event, b"")
+    return AttemptResult(Attempt(endpoint, message, lease), timezone.now(), timedelta(0), error=MESSAGE_ERROR)
 
 
 def describe_error(error: Exception) -> str:
@@ -165,7 +167,7 @@ def parse_retry_after(text: str) -> timedelta | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - timezone.now()
 
 
-def record(results: Sequence[Result]) -> list[Lease]:
+def record(results: Sequence[AttemptResult]) -> list[FollowerLease]:
     """Store the results of attempts with leases. Return the leases of endpoints that have further events.
 
     All successes are stored in one transaction, each failure in one of its own.
@@ -187,7 +189,7 @@ def record(results: Sequence[Result]) -> list[Lease]:
 
 
 @transaction.atomic
-def record_successes(results: Sequence[Result]) -> list[Lease]:
+def record_successes(results: Sequence[AttemptResult]) -> list[FollowerLease]:
     Delivery.objects.all().insert(result.entry() for result in results)
     # Update an endpoint on its first success after failures, and otherwise at most once per minute.
     now = timezone.now()
@@ -205,7 +207,7 @@ def needs_update(endpoint: Endpoint, now: datetime) -> bool:
 
 
 @transaction.atomic
-def record_failure(result: Result) -> None:
+def record_failure(result: AttemptResult) -> None:
     """Store a failed attempt, and postpone the next one, set the event aside, or disable the endpoint. Raise LeaseLostError."""
     endpoint, lease, now = result.attempt.endpoint, result.attempt.lease, timezone.now()
     if lease is None:
@@ -267,7 +269,7 @@ def resend(*, account_id: int, delivery_id: int) -> None:
         return
     event = Event(entry.event, entry.at, entry.number)
     if entry.request:
-        deliver(endpoint, Message(entry.message, event, entry.request.encode()), Delivery.Cause.RESEND)
+        deliver(endpoint, WebhookMessage(entry.message, event, entry.request.encode()), Delivery.Cause.RESEND)
     else:
         retry_defect(endpoint, event)
 
@@ -289,7 +291,7 @@ def retry_defect(endpoint: Endpoint, event: Event) -> None:
     deliver(endpoint, message, Delivery.Cause.RESEND)
 
 
-def deliver(endpoint: Endpoint, message: Message, cause: str) -> None:
+def deliver(endpoint: Endpoint, message: WebhookMessage, cause: str) -> None:
     result = asyncio.run(send(Attempt(endpoint, message, None)))
     result.entry(cause=cause).save(force_insert=True)
 

@@ -17,8 +17,8 @@ from typing import Any
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from core.changes.followers import Follower, Lease, LeaseLostError
-from webhooks.delivery import Attempt, Result, record, result_of_defect, send
+from core.changes.followers import Follower, FollowerLease, LeaseLostError
+from webhooks.delivery import Attempt, AttemptResult, record, result_of_defect, send
 from webhooks.messages import Event, make_message
 from webhooks.models import FOLLOWER, Endpoint
 
@@ -61,7 +61,7 @@ class Dispatcher:
     """The state of the loop: the requests that wait for a response, and the results that are not stored yet."""
 
     def __init__(self) -> None:
-        self.results: queue.SimpleQueue[Result] = queue.SimpleQueue()
+        self.results: queue.SimpleQueue[AttemptResult] = queue.SimpleQueue()
         self.in_flight: set[tuple[int, int]] = set()
         self.failing_in_flight: set[tuple[int, int]] = set()
         self.loop = asyncio.new_event_loop()
@@ -103,7 +103,7 @@ class Dispatcher:
         if leases and not stop.is_set():
             self.start(leases)
 
-    def continued(self, leases: list[Lease]) -> list[Lease]:
+    def continued(self, leases: list[FollowerLease]) -> list[FollowerLease]:
         """Return the leases whose endpoints may continue at once. Release the others, which queue behind the endpoints that are due.
 
         Otherwise slow endpoints with many events would occupy all requests.
@@ -113,9 +113,9 @@ class Dispatcher:
             release(lease)
         return leases[:room]
 
-    def wait_for_results(self) -> list[Result]:
+    def wait_for_results(self) -> list[AttemptResult]:
         """Return the results that have arrived. Wait for the first one until the next poll."""
-        results: list[Result] = []
+        results: list[AttemptResult] = []
         seconds = self.next_poll - monotonic()
         try:
             results.append(self.results.get(timeout=seconds) if seconds > 0 else self.results.get_nowait())
@@ -124,7 +124,7 @@ class Dispatcher:
         except queue.Empty:
             return results
 
-    def store(self, results: Sequence[Result]) -> list[Lease]:
+    def store(self, results: Sequence[AttemptResult]) -> list[FollowerLease]:
         """Store results. Return the leases of the endpoints that have further events."""
         for result in results:
             key = result.attempt.endpoint.pk
@@ -132,7 +132,7 @@ class Dispatcher:
             self.failing_in_flight.discard(key)
         return record(results) if results else []
 
-    def lease_due(self) -> list[Lease]:
+    def lease_due(self) -> list[FollowerLease]:
         """Lease endpoints that are due, as far as there is room for their requests."""
         room = min(MAX_REQUESTS - len(self.in_flight), MAX_LEASED)
         if room <= 0:
@@ -143,7 +143,7 @@ class Dispatcher:
             leases += Follower.objects.lease([FOLLOWER], limit=failing_room, failing=True)
         return leases
 
-    def start(self, leases: list[Lease]) -> None:
+    def start(self, leases: list[FollowerLease]) -> None:
         """Send the next event of each endpoint."""
         while leases:
             attempts, leases = prepare(leases)
@@ -163,7 +163,7 @@ class Dispatcher:
             result = await send(attempt)
         except Exception:
             logger.exception("an error in the request to webhook %d", attempt.endpoint.id)
-            result = Result(attempt, timezone.now(), timedelta(0), error="protocol")
+            result = AttemptResult(attempt, timezone.now(), timedelta(0), error="protocol")
         self.results.put(result)
 
     def finish(self) -> None:
@@ -175,7 +175,7 @@ class Dispatcher:
                 release(lease)
 
 
-def prepare(leases: list[Lease]) -> tuple[list[Attempt], list[Lease]]:
+def prepare(leases: list[FollowerLease]) -> tuple[list[Attempt], list[FollowerLease]]:
     """Return the attempts to send the next event of each endpoint.
 
     Also return the leases of endpoints that receive none of the scanned changes, and that have newer ones.
@@ -184,8 +184,8 @@ def prepare(leases: list[Lease]) -> tuple[list[Attempt], list[Lease]]:
     endpoints = {row.pk: row for row in Endpoint.objects.filter(pk__in=pairs).select_related("account")}
     changes = next_changes(leases, endpoints)
     attempts: list[Attempt] = []
-    defects: list[Result] = []
-    skipped: list[tuple[Lease, int]] = []
+    defects: list[AttemptResult] = []
+    skipped: list[tuple[FollowerLease, int]] = []
     for lease in leases:
         key = (lease.account_id, lease.key)
         endpoint = endpoints.get(key)
@@ -217,10 +217,10 @@ def receives(endpoint: Endpoint, event: Event) -> bool:
     return event.resource is not None and (endpoint.events is None or event.type in endpoint.events)
 
 
-def next_changes(leases: list[Lease], endpoints: dict[Any, Endpoint]) -> dict[Any, list[Event]]:
+def next_changes(leases: list[FollowerLease], endpoints: dict[Any, Endpoint]) -> dict[Any, list[Event]]:
     """Return the first events after the cursor of each lease, by account and endpoint."""
 
-    def size(lease: Lease) -> int:
+    def size(lease: FollowerLease) -> int:
         endpoint = endpoints.get((lease.account_id, lease.key))
         return 1 if endpoint is not None and endpoint.events is None else SCANNED_CHANGES
 
@@ -238,7 +238,7 @@ def next_changes(leases: list[Lease], endpoints: dict[Any, Endpoint]) -> dict[An
     return found
 
 
-def release(lease: Lease) -> None:
+def release(lease: FollowerLease) -> None:
     try:
         lease.release()
     except LeaseLostError:

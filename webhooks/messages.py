@@ -39,7 +39,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class WebhookMessage:
     """A request to an endpoint, without the signature and the time of the attempt."""
 
     id: str
@@ -56,7 +56,7 @@ def message_id(endpoint: Endpoint, event: Event) -> str:
     return "msg_" + urlsafe_b64encode(hashlib.sha256(identity.encode()).digest()[:18]).decode()
 
 
-def make_message(endpoint: Endpoint, event: Event) -> Message:
+def make_message(endpoint: Endpoint, event: Event) -> WebhookMessage:
     """Return the message about an event, with the resource as it is now. This takes one statement."""
     data = read_data(endpoint, event)
     body = (
@@ -64,7 +64,7 @@ def make_message(endpoint: Endpoint, event: Event) -> Message:
         if endpoint.format == Endpoint.Format.SLACK
         else envelope(endpoint, event, data)
     )
-    return Message(message_id(endpoint, event), event, JSONRenderer().render(body))
+    return WebhookMessage(message_id(endpoint, event), event, JSONRenderer().render(body))
 
 
 def test_event() -> Event:

@@ -15,13 +15,13 @@ SHAPES[ResendSerializer] = Shape(rules={"oneOf": required_fields(("delivery_id",
 describe_field(EventsField, request=array_of(one_of(event_types()), minItems=1), response=array_of(NAME))
 
 
-def with_secret(schema: JSONOperationSchema, status: int) -> JSONSchema:
+def add_secret(schema: JSONOperationSchema, status: int) -> JSONSchema:
     """Return the schema of a webhook with its secret, which is null in a response that is repeated for an Idempotency-Key."""
     secret = {"type": ["string", "null"], "description": "Shown once."}
     properties = schema.output_schema(WebhookSerializer)["properties"]
     return schema.component("schemas", "WebhookWithSecret", object_of(properties, secret=secret))
 
 
-RESPONSES["create_webhook"] = RESPONSES["rotate_webhook_secret"] = with_secret
+RESPONSES["create_webhook"] = RESPONSES["rotate_webhook_secret"] = add_secret
 RESPONSES["list_webhook_deliveries"] = DeliverySerializer
 BODIES["resend_webhook"] = {"resend": ResendSerializer}

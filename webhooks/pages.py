@@ -21,7 +21,7 @@ from core.errors import FieldError
 from core.http.requests import PageRequest, UserRequest
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 from webhooks import delivery
 from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, Endpoint, EndpointQuerySet, event_types
 
@@ -278,5 +278,5 @@ def may_manage(request: PageRequest) -> bool:
 def register_entries() -> None:
     register(
         "settings",
-        Entry("webhooks", gettext_lazy("Webhooks"), "webhooks-webhooks", "webhook", order=65, is_shown=may_manage),
+        MenuEntry("webhooks", gettext_lazy("Webhooks"), "webhooks-webhooks", "webhook", order=65, is_shown=may_manage),
     )

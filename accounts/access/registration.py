@@ -4,7 +4,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.access.models import Group
 from accounts.layout.navigation import is_admin
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 from core.registry import Resource, newest_id, registry
 
 registry.register(
@@ -19,4 +19,4 @@ registry.register(
         samples={"group": lambda request: newest_id(request.account.user_groups.all())},
     )
 )
-register("settings", Entry("access", _("What agents see"), "accounts-access", "eye", order=35, is_shown=is_admin))
+register("settings", MenuEntry("access", _("What agents see"), "accounts-access", "eye", order=35, is_shown=is_admin))

@@ -90,7 +90,7 @@ def read_logo(content: bytes) -> bytes:
 
 
 class BrandingQuerySet(models.QuerySet["Branding"]):
-    def of(self, account: Account) -> "Branding":
+    def get_or_default(self, account: Account) -> "Branding":
         """Return the branding of an account, or a default one that is not stored."""
         return self.filter(account_id=account.id).defer("logo").first() or Branding(account_id=account.id)
 
@@ -131,9 +131,9 @@ class Look:
     logo_url: str = ""
 
     @classmethod
-    def of(cls, account: Account, *, name: str, host: str = "") -> "Look":
+    def read(cls, account: Account, *, name: str, host: str = "") -> "Look":
         """Return the look of an account. `name` is that of the sender, `host` the stored name of the host of the logo."""
-        branding = Branding.objects.of(account)
+        branding = Branding.objects.get_or_default(account)
         logo_url = ""
         if branding.logo_key:
             logo_url = public_url(host or account.prefix) + reverse("accounts-logo", args=[branding.logo_key])

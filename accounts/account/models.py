@@ -146,12 +146,12 @@ class Account(models.Model):
         return self.statuses.filter(kind=kind).order_by("position", "id")
 
     def deal_statuses(self) -> list[Any]:
-        """Return the statuses of deals, ordered by position. Before them comes `Status.for_none`, which stands for no status."""
+        """Return the statuses of deals, ordered by position. Before them comes `Status.make_placeholder`, which stands for no status."""
         statuses = _deal_statuses(account_id=self.id)
         for status in statuses:
             status.account = self
         pipeline_id = statuses[0].first_pipeline_id if statuses else self.default_pipeline_id()
-        return [self.statuses.model.for_none(pipeline_id), *statuses]
+        return [self.statuses.model.make_placeholder(pipeline_id), *statuses]
 
 
 @prepared(account_id=int)

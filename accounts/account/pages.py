@@ -110,7 +110,7 @@ class AccountPage(SettingsPage):
         return super().check_access()
 
     def show(self, form: Form, branding_form: Form | None = None) -> HttpResponse:
-        branding = Branding.objects.of(self.request.account)
+        branding = Branding.objects.get_or_default(self.request.account)
         is_wrong = branding_form is not None or form.is_bound
         return self.render(
             http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
@@ -130,7 +130,7 @@ class AccountPage(SettingsPage):
 
     def save_branding(self, request: UserRequest) -> HttpResponse:
         account = request.account
-        form = BrandingForm(request.POST, request.FILES, branding=Branding.objects.of(account))
+        form = BrandingForm(request.POST, request.FILES, branding=Branding.objects.get_or_default(account))
 
         def act() -> None:
             values = form.cleaned_data

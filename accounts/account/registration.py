@@ -3,7 +3,9 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts.layout.navigation import is_admin, is_team
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 
-register("user", Entry("account", _("Account settings"), "accounts-account", "settings", order=30, is_shown=is_team))
-register("settings", Entry("account", _("Account"), "accounts-account", "building-2", order=20, is_shown=is_admin))
+register(
+    "user", MenuEntry("account", _("Account settings"), "accounts-account", "settings", order=30, is_shown=is_team)
+)
+register("settings", MenuEntry("account", _("Account"), "accounts-account", "building-2", order=20, is_shown=is_admin))

@@ -35,7 +35,7 @@ TRASH = "trash"
 
 @dataclass(frozen=True)
 class Parameter:
-    place: str  # path, query or header
+    location: str  # path, query or header
     name: str
     example: str = ""
     description: str = ""
@@ -47,7 +47,7 @@ class Parameter:
 
     @property
     def key(self) -> str:
-        return f"{self.place}.{self.name}"
+        return f"{self.location}.{self.name}"
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def read_parameter(definition: dict[str, Any]) -> Parameter:
     schema = definition["schema"]
     choices = schema.get("enum") or (["true", "false"] if schema.get("type") == "boolean" else [])
     return Parameter(
-        place=definition["in"],
+        location=definition["in"],
         name=definition["name"],
         example=to_query_value(definition.get("example", "")),
         description=definition.get("description", ""),
@@ -269,18 +269,18 @@ class FilledExample:
     def rows(self) -> int:
         return min(24, (self.body or "").count("\n") + 2)
 
-    def filled_parameters(self, place: str) -> Iterator[tuple[Parameter, str]]:
-        """Yield the parameters in this place that have a value, with their values."""
+    def filled_parameters(self, location: str) -> Iterator[tuple[Parameter, str]]:
+        """Yield the parameters in this location that have a value, with their values."""
         for parameter in self.example.parameters:
             value = self.values.get(parameter.key, "")
-            if parameter.place == place and value:
+            if parameter.location == location and value:
                 yield parameter, value
 
     @property
     def path(self) -> str:
         path = self.example.path
         for parameter in self.example.parameters:
-            if parameter.place == "path":
+            if parameter.location == "path":
                 value = quote(self.values.get(parameter.key, ""), safe="")
                 path = path.replace(f"{{{parameter.name}}}", value)
         return path
@@ -344,9 +344,9 @@ def fill_example(
     if id is not None:
         values["path.id"] = str(id)
     for parameter in example.parameters:
-        if parameter.example and parameter.place == "query" and parameter.name.endswith("_id"):
+        if parameter.example and parameter.location == "query" and parameter.name.endswith("_id"):
             values[parameter.key] = str(samples.get(sample_name(parameter.name), ""))
-        elif parameter.place == "path" and parameter.name in samples:
+        elif parameter.location == "path" and parameter.name in samples:
             values[parameter.key] = samples[parameter.name]
     if "query.resource" in values:
         # Select all kinds, because the trash may have no resource of the documented kind.
@@ -369,4 +369,7 @@ def creation_for(example: Example) -> Example | None:
     """Return the example that creates a row for the example's path, in the same language."""
     kind_and_language = (example.kind_in_path, example.language)
     candidates = examples().values()
-    return next((each for each in candidates if (each.created_kind, each.language) == kind_and_language), None)
+    return next(
+        (candidate for candidate in candidates if (candidate.created_kind, candidate.language) == kind_and_language),
+        None,
+    )

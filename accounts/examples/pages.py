@@ -23,7 +23,7 @@ from accounts.examples.operations import (
 from accounts.examples.requests import execute
 from accounts.sessions import throttling
 from accounts.sessions.cookies import CODE_COOKIE, delete_cookie, set_cookie
-from accounts.sessions.sign_in_log import Reason, Way, log_refusal
+from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
 from accounts.sign_in.codes import SignInCode
 from accounts.sign_in.emails import email_new_token, email_user
 from accounts.tokens.models import APIToken
@@ -110,7 +110,7 @@ class APIPage(CreatingPage):
         except Throttled:
             may_send = False
         if not may_send:
-            log_refusal(request, Way.CONFIRMATION, Reason.TOO_MANY, user=user)
+            log_refusal(request, Way.CONFIRMATION, RefusalReason.TOO_MANY, user=user)
             messages.error(request, _("Your address has got too many e-mails. Try again in an hour."))
             return self.show(initial=entered)
 

@@ -1,7 +1,7 @@
 """The registration of the API examples (`core.rooms`)."""
 
 from accounts.layout.navigation import is_team
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 
-register("user", Entry("api", "API", "accounts-tokens", "code", order=40, is_shown=is_team))
-register("settings", Entry("api", "API", "accounts-tokens", "code", order=90))
+register("user", MenuEntry("api", "API", "accounts-tokens", "code", order=40, is_shown=is_team))
+register("settings", MenuEntry("api", "API", "accounts-tokens", "code", order=90))

@@ -120,9 +120,9 @@ class HostCache:
         if row is None:
             return None
         account_id, host_id, prefix, name = row
-        site_id, site_name = sites.at_host(account_id, host_id) or (None, "")
+        site_id, site_name = sites.find_at_host(account_id, host_id) or (None, "")
         own_host = own_name(prefix, host_id, name)
-        if own_host != name and sites.at_host(account_id, 0) == (site_id, site_name):
+        if own_host != name and sites.find_at_host(account_id, 0) == (site_id, site_name):
             # The default site is shown at the account's own address.
             own_host = prefix
         return Address(

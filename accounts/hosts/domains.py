@@ -50,7 +50,7 @@ class Proof:
     file_url: str
 
     @classmethod
-    def of(cls, host: Host) -> "Proof":
+    def build(cls, host: Host) -> "Proof":
         return cls(f"{RECORD_LABEL}.{host.name}", f"rostrum-domain={host.token}", _file_url("https", host))
 
 
@@ -88,12 +88,12 @@ async def read_file(host: Host) -> list[str]:
 
 
 async def has_record(host: Host) -> bool:
-    proof = Proof.of(host)
+    proof = Proof.build(host)
     return proof.record_value in await read_records(proof.record_name)
 
 
 async def has_proof(host: Host) -> bool:
-    return await has_record(host) or Proof.of(host).record_value in await read_file(host)
+    return await has_record(host) or Proof.build(host).record_value in await read_file(host)
 
 
 async def _check_all(hosts: Sequence[Host]) -> list[bool]:

@@ -18,7 +18,7 @@ from core.error_responses import error_response, share_exceeded, unavailable
 from core.errors import ShareExceeded
 from core.http import readiness
 from core.http.errors import json_response
-from core.http.preconditions import etag_of, gzip_etag, without_suffix
+from core.http.preconditions import etag_of, gzip_etag, remove_suffix
 from core.http.requests import TenantRequest
 from core.limits.request_shares import RequestShare, is_answering
 from core.outbound import is_own_request
@@ -95,7 +95,7 @@ def apply_etag_and_gzip(request: HttpRequest, response: HttpResponse) -> HttpRes
         strong = etag_of(response.content)
         etag = response.headers["ETag"] = strong if is_of_api else f"W/{strong}"
     if "HTTP_IF_NONE_MATCH" in request.META:
-        request.META["HTTP_IF_NONE_MATCH"] = without_suffix(request.META["HTTP_IF_NONE_MATCH"])
+        request.META["HTTP_IF_NONE_MATCH"] = remove_suffix(request.META["HTTP_IF_NONE_MATCH"])
         response = cast(HttpResponse, get_conditional_response(request, etag=etag, response=response))
     if "gzip" in request.META.get("HTTP_ACCEPT_ENCODING", "") and response.status_code == 200:
         response = cast(HttpResponse, gzip_middleware.process_response(request, response))

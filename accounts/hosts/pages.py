@@ -15,4 +15,4 @@ def domain_file(request: HttpRequest) -> HttpResponse:
     host = Host.objects.proven().filter(name=name).first() if name else None
     if host is None:
         raise Http404
-    return HttpResponse(f"{Proof.of(host).record_value}\n", content_type="text/plain")
+    return HttpResponse(f"{Proof.build(host).record_value}\n", content_type="text/plain")

@@ -51,15 +51,15 @@ ListSites = Callable[["Account"], list[tuple[int, str, str]]]
 class SiteRegistry:
     """The registered queries. Until they are registered, no host has a site."""
 
-    at_host: FindSite
+    find_at_host: FindSite
     get: GetSite
-    all_of: ListSites
+    list_all: ListSites
 
     def __init__(self) -> None:
-        self.register(at_host=lambda *ids: None, get=lambda *ids: None, all_of=lambda account: [])
+        self.register(find_at_host=lambda *ids: None, get=lambda *ids: None, list_all=lambda account: [])
 
-    def register(self, *, at_host: FindSite, get: GetSite, all_of: ListSites) -> None:
-        self.at_host, self.get, self.all_of = at_host, get, all_of
+    def register(self, *, find_at_host: FindSite, get: GetSite, list_all: ListSites) -> None:
+        self.find_at_host, self.get, self.list_all = find_at_host, get, list_all
 
 
 sites = SiteRegistry()

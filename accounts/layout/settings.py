@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 
-from core.api.paging import Page as ListPage
+from core.api.paging import ListPage
 from core.error_responses import error_response
 from core.errors import FieldErrors
 from core.http.requests import UserRequest

@@ -160,7 +160,7 @@ def send_email(*, account_id: int | None, sealed: str) -> None:
     except (SealError, TypeError) as error:
         # The e-mail was queued with another SECRET_KEY, or by another version of the code.
         raise PermanentError from error
-    message = email.message(None if account is None else Look.of(account, name=email.sender))
+    message = email.message(None if account is None else Look.read(account, name=email.sender))
     if not email.deliver:
         return
     try:

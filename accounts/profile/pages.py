@@ -24,8 +24,8 @@ from accounts.sessions.throttling import count_email_to_user
 from accounts.sign_in.emails import email_password_changed, email_password_link, email_user
 from accounts.sign_in.forms import CurrentPassword, EndAccess, PasswordConfirmationForm
 from accounts.sign_in.pages.email_links import EmailLinkPage
-from accounts.users.delivery import HOURS, Delivery
-from accounts.users.forms import Email, Login, NewPassword, check_login, check_password_rules
+from accounts.users.delivery import HOURS, NotificationDelivery
+from accounts.users.forms import EmailFormField, LoginFormField, NewPassword, check_login, check_password_rules
 from accounts.users.models import User
 from core.db.transactions import in_transaction
 from core.http.requests import PageRequest, UserRequest
@@ -45,7 +45,7 @@ class ProfileForm(Form):
     name = forms.CharField(
         label=gettext_lazy("Your name"), max_length=255, widget=forms.TextInput(attrs={"autocomplete": "name"})
     )
-    login = Login()
+    login = LoginFormField()
     www = WebAddress(
         label=gettext_lazy("Your page on the web"),
         max_length=255,
@@ -91,7 +91,9 @@ class NotificationForm(Form):
             (User.Notification.NONE, gettext_lazy("Nothing")),
         ],
     )
-    delivery = forms.ChoiceField(label=gettext_lazy("By e-mail"), widget=forms.RadioSelect, choices=Delivery.choices)
+    delivery = forms.ChoiceField(
+        label=gettext_lazy("By e-mail"), widget=forms.RadioSelect, choices=NotificationDelivery.choices
+    )
     digest_hour = forms.TypedChoiceField(
         label=gettext_lazy("Hour of the daily or weekly e-mail"),
         coerce=int,
@@ -201,7 +203,7 @@ class Profile(Page):
 
 
 class EmailForm(PasswordConfirmationForm):
-    email = Email(label=gettext_lazy("New e-mail"))
+    email = EmailFormField(label=gettext_lazy("New e-mail"))
     current = CurrentPassword()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -2,12 +2,12 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 
-profile = Entry("profile", _("Profile"), "accounts-profile", "user", order=10)
+profile = MenuEntry("profile", _("Profile"), "accounts-profile", "user", order=10)
 register("user", profile)
 register(
     "profile",
     profile,
-    Entry("security", _("E-mail and password"), "accounts-security", "shield-check", order=20),
+    MenuEntry("security", _("E-mail and password"), "accounts-security", "shield-check", order=20),
 )

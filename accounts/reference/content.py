@@ -174,7 +174,7 @@ def operation_entry(example: Example, language: CodeLanguage) -> OperationEntry:
         code=example_code(example, language),
         example_response=example_response(operation),
         parameters=parameter_table(operation["parameters"]),
-        body=content_of(without_token(body_schema(operation)), example.slug, lambda schema: field_table(schema, {})),
+        body=content_of(remove_token(body_schema(operation)), example.slug, lambda schema: field_table(schema, {})),
         response=content_of(response_schema(operation), example.slug, lambda schema: field_table({}, schema)),
         statuses=[f"{status} {response['description']}" for status, response in responses if status < "4"],
         errors=[(status, resolve(response)["description"]) for status, response in responses if status >= "4"],
@@ -199,7 +199,7 @@ def body_schema(operation: JSONSchema) -> JSONSchema:
     return next((content["schema"] for content in contents), {})
 
 
-def without_token(body: JSONSchema) -> JSONSchema:
+def remove_token(body: JSONSchema) -> JSONSchema:
     """Return the schema of a body without the token, which every JSON body may have."""
     properties = body.get("properties", {}).items()
     return {**body, "properties": {name: inner for name, inner in properties if name != "api_token"}}

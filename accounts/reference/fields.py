@@ -18,7 +18,7 @@ MAX_LISTED_BOUND = 10**17
 
 
 @dataclass(frozen=True)
-class Field:
+class FieldRow:
     """A row of a table."""
 
     name: str
@@ -42,7 +42,7 @@ class Field:
 class FieldTable:
     """The fields of an object in requests and responses, or the parameters of a request."""
 
-    rows: tuple[Field, ...] = ()
+    rows: tuple[FieldRow, ...] = ()
     # The name of the object, which begins the anchors of its fields. "" for a table without anchors.
     name: str = ""
 
@@ -81,21 +81,24 @@ def field_table(request: JSONSchema, response: JSONSchema, name: str = "") -> Fi
 def parameter_table(parameters: Iterable[JSONSchema]) -> FieldTable:
     """Return the table of the parameters of an operation."""
     definitions = [resolve(parameter) for parameter in parameters]
-    properties = {each["name"]: {"description": each.get("description", ""), **each["schema"]} for each in definitions}
-    required = [each["name"] for each in definitions if each.get("required")]
+    properties = {
+        definition["name"]: {"description": definition.get("description", ""), **definition["schema"]}
+        for definition in definitions
+    }
+    required = [definition["name"] for definition in definitions if definition.get("required")]
     return field_table({"properties": properties, "required": required}, {})
 
 
 def make_field(
     name: str, request: JSONSchema | None, response: JSONSchema | None, *, is_required: bool = False
-) -> Field:
+) -> FieldRow:
     """Return the row of a field from its schemas in requests and responses, at least one of which exists."""
     accepted = request or {}
     shown, is_request = (accepted, True) if response is None else (response, False)
     type, contained = describe_type(shown, is_request=is_request)
     types = {type for type, _option in shown_types(shown, is_request=is_request)}
     choices = choices_of(accepted) or choices_of(shown)
-    return Field(
+    return FieldRow(
         name=name,
         type=type or "any",
         null=describe_null(request, response),
@@ -133,7 +136,9 @@ def types_of(schema: JSONSchema) -> Iterator[tuple[str, JSONSchema]]:
         return
     names = {bool: "boolean", int: "integer", str: "string", type(None): "null"}
     types = (
-        ["object"] if "$ref" in schema or "properties" in schema else [names[type(each)] for each in values_of(schema)]
+        ["object"]
+        if "$ref" in schema or "properties" in schema
+        else [names[type(value)] for value in values_of(schema)]
     )
     types = schema.get("type", types)
     for name in [types] if isinstance(types, str) else types:

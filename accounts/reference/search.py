@@ -18,7 +18,7 @@ EXCERPT_LENGTH, WORDS_BEFORE = 25, 8
 
 
 @dataclass(frozen=True)
-class Entry:
+class SearchEntry:
     """A place that the search finds."""
 
     path: str
@@ -37,12 +37,12 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Result:
-    entry: Entry
+class SearchResult:
+    entry: SearchEntry
     excerpt: str
 
 
-def search(query: str) -> list[Result]:
+def search(query: str) -> list[SearchResult]:
     """Return the entries that contain all words of the query. Entries whose title is the query come first, then those with most words in
     their title.
     """
@@ -51,27 +51,27 @@ def search(query: str) -> list[Result]:
         return []
     found = [entry for text, entry in _index(get_language() or "") if all(word in text for word in words)]
 
-    def rank(entry: Entry) -> tuple[bool, int]:
+    def rank(entry: SearchEntry) -> tuple[bool, int]:
         title = entry.title.casefold()
         return title != " ".join(words), -sum(word in title for word in words)
 
     found.sort(key=rank)
-    return [Result(entry, excerpt_around(entry.text, words[0])) for entry in found[:MAX_RESULTS]]
+    return [SearchResult(entry, excerpt_around(entry.text, words[0])) for entry in found[:MAX_RESULTS]]
 
 
 @lru_cache(maxsize=8)
-def _index(_language: str) -> list[tuple[str, Entry]]:
+def _index(_language: str) -> list[tuple[str, SearchEntry]]:
     """Return all entries, each with its searched text, in the active language."""
     entries = [*resource_entries(), *error_page_entries(), *guide_entries()]
     return [(entry.searched_text, entry) for entry in entries]
 
 
-def resource_entries() -> Iterator[Entry]:
+def resource_entries() -> Iterator[SearchEntry]:
     for slug, section in sections().items():
         path, title = pages()[slug].path, str(pages()[slug].title)
-        yield Entry(path, title, hidden=section[0].tag)
+        yield SearchEntry(path, title, hidden=section[0].tag)
         for example in section:
-            yield Entry(
+            yield SearchEntry(
                 f"{path}#{example.id}",
                 _(example.summary),
                 title,
@@ -81,7 +81,7 @@ def resource_entries() -> Iterator[Entry]:
         for table in object_tables(slug):
             for row in table.rows:
                 description = _(row.description) if row.description else ""
-                yield Entry(
+                yield SearchEntry(
                     f"{path}#{table.name}.{row.name}",
                     row.name,
                     f"{title}: {table.name}",
@@ -90,25 +90,27 @@ def resource_entries() -> Iterator[Entry]:
                 )
 
 
-def error_page_entries() -> Iterator[Entry]:
+def error_page_entries() -> Iterator[SearchEntry]:
     page = pages()[ERRORS_SLUG]
     for error in error_entries():
         title = f"{error.status} {error.code}"
-        yield Entry(f"{page.path}#{error.status}", title, str(page.title), _(error.description), error.description)
+        yield SearchEntry(
+            f"{page.path}#{error.status}", title, str(page.title), _(error.description), error.description
+        )
 
 
-def guide_entries() -> Iterator[Entry]:
+def guide_entries() -> Iterator[SearchEntry]:
     for chapter in chapters():
         for section in chapter.sections:
             # The first section has no anchor: it is the beginning of the page.
             path, page = (f"{chapter.path}#{section.anchor}", chapter.title) if section.anchor else (chapter.path, "")
-            yield Entry(path, section.title, page, section.text, is_english=True)
+            yield SearchEntry(path, section.title, page, section.text, is_english=True)
 
 
 def excerpt_around(text: str, word: str) -> str:
     """Return the part of the text around the first occurrence of the word."""
     words = text.split()
-    place = next((number for number, each in enumerate(words) if word in each.casefold()), 0)
-    start = max(0, place - WORDS_BEFORE)
+    position = next((number for number, text_word in enumerate(words) if word in text_word.casefold()), 0)
+    start = max(0, position - WORDS_BEFORE)
     end = start + EXCERPT_LENGTH
     return f"{'… ' if start else ''}{' '.join(words[start:end])}{' …' if end < len(words) else ''}"

@@ -42,7 +42,9 @@ class Argon2idPasswordHasher(Argon2PasswordHasher):
         return super().encode(normalize(password), salt)
 
     def verify(self, password: str, encoded: str) -> bool:
-        return any(super(Argon2idPasswordHasher, self).verify(each, encoded) for each in _candidates(password))
+        return any(
+            super(Argon2idPasswordHasher, self).verify(candidate, encoded) for candidate in _candidates(password)
+        )
 
 
 def normalize(password: str) -> str:

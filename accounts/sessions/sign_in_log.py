@@ -34,7 +34,7 @@ class Way(StrEnum):
     TOKEN = "token"  # noqa: S105  # the name of a way
 
 
-class Reason(StrEnum):
+class RefusalReason(StrEnum):
     """Why a sign-in is refused."""
 
     UNKNOWN_NAME = "unknown_name"
@@ -52,13 +52,21 @@ def log_sign_in(request: AnyRequest, user: User, way: Way) -> None:
     logger.info("%s", _line(request, "accepted", way, user=user))
 
 
-def log_refusal(request: AnyRequest, way: Way, reason: Reason, *, user: User | None = None, name: str = "") -> None:
+def log_refusal(
+    request: AnyRequest, way: Way, reason: RefusalReason, *, user: User | None = None, name: str = ""
+) -> None:
     """Log a refused sign-in of the user, or else with a name that no user has. The name of a user is not logged as it was typed."""
     logger.warning("%s", _line(request, "refused", way, reason=reason, user=user, name=name))
 
 
 def _line(
-    request: AnyRequest, result: str, way: Way, *, reason: Reason | None = None, user: User | None, name: str = ""
+    request: AnyRequest,
+    result: str,
+    way: Way,
+    *,
+    reason: RefusalReason | None = None,
+    user: User | None,
+    name: str = "",
 ) -> str:
     fields = {
         "event": "sign_in",

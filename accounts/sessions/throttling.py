@@ -6,7 +6,7 @@ from django.conf import settings
 
 from accounts.mail.limits import Purpose, count_email
 from accounts.sessions.known_browsers import find_browser
-from accounts.sessions.sign_in_log import Reason, Way, log_refusal, log_sign_in
+from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal, log_sign_in
 from accounts.users.models import User
 from core.db.tenancy import fold
 from core.http.requests import PageRequest
@@ -135,14 +135,14 @@ class LoginAttempt:
 
     def refuse(self, user: User | None) -> None:
         """Log a wrong password, or the name of a user who does not exist or may not sign in."""
-        reason = Reason.WRONG_PASSWORD
+        reason = RefusalReason.WRONG_PASSWORD
         if user is None or not user.is_active:
-            reason = Reason.UNKNOWN_NAME if user is None else Reason.DEACTIVATED
+            reason = RefusalReason.UNKNOWN_NAME if user is None else RefusalReason.DEACTIVATED
         log_refusal(self.request, self.way, reason, user=user, name=self.name)
 
     def _enforce(self, status: LimitStatus, user: User | None) -> None:
         if not status.allowed:
-            log_refusal(self.request, self.way, Reason.TOO_MANY, user=user, name=self.name)
+            log_refusal(self.request, self.way, RefusalReason.TOO_MANY, user=user, name=self.name)
             # The password will not be checked, so this is not a failure.
             self.refund()
         enforce_limit(self.request, status)

@@ -83,7 +83,7 @@ class Status(Ordered, TenantModel):
     DEFAULT_PROBABILITY = 50
     MAX_ROT_DAYS = 3650
 
-    # The id and the name of what stands for the missing status of a deal (`for_none`).
+    # The id and the name of what stands for the missing status of a deal (`make_placeholder`).
     NONE_ID = 0
     NONE_NAME = gettext_noop("No status")
 
@@ -142,7 +142,7 @@ class Status(Ordered, TenantModel):
     def defaults(cls, account: "Account", pipeline: Pipeline) -> list["Status"]:
         """Return the statuses of a new account. Those of deals belong to the pipeline."""
 
-        def of_deal(code: str) -> dict[str, Any]:
+        def deal_defaults(code: str) -> dict[str, Any]:
             outcome, probability, rot_days = cls.DEAL_DEFAULTS[code]
             return {
                 "outcome": outcome,
@@ -161,13 +161,13 @@ class Status(Ordered, TenantModel):
                 closed=closed,
                 on_roadmap=cls.is_on_roadmap_by_default(kind, code),
                 position=position,
-                **(of_deal(code) if kind == cls.Kind.DEAL else {}),
+                **(deal_defaults(code) if kind == cls.Kind.DEAL else {}),
             )
             for position, (kind, code, name, color, closed) in enumerate(cls.DEFAULTS, start=1)
         ]
 
     @classmethod
-    def for_none(cls, pipeline_id: int | None = None) -> "Status":
+    def make_placeholder(cls, pipeline_id: int | None = None) -> "Status":
         """Return what stands for the missing status of a deal. It is never saved.
 
         A deal without a status is open, has no probability, and belongs to the first pipeline, whose id is `pipeline_id`.

@@ -141,4 +141,4 @@ def first_free(taken: Collection[str], text: str, numbered: Callable[[str, int],
     """
     if name_key(text) not in taken:
         return text
-    return next(each for number in count(2) if name_key(each := numbered(text, number)) not in taken)
+    return next(candidate for number in count(2) if name_key(candidate := numbered(text, number)) not in taken)

@@ -6,7 +6,7 @@ from django.utils.translation import pgettext_lazy
 from accounts.layout.navigation import is_admin
 from accounts.statuses.models import Status
 from accounts.statuses.pipelines import Pipeline
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 from core.registry import Resource, newest_id, registry
 
 registry.register(
@@ -33,6 +33,6 @@ registry.register(
 )
 register(
     "settings",
-    Entry("statuses", _("Statuses"), "accounts-statuses", "list-checks", order=60, is_shown=is_admin),
-    Entry("pipelines", pgettext_lazy("menu", "Deals"), "accounts-deals", "handshake", order=61, is_shown=is_admin),
+    MenuEntry("statuses", _("Statuses"), "accounts-statuses", "list-checks", order=60, is_shown=is_admin),
+    MenuEntry("pipelines", pgettext_lazy("menu", "Deals"), "accounts-deals", "handshake", order=61, is_shown=is_admin),
 )

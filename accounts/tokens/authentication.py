@@ -9,7 +9,7 @@ from rest_framework.request import Request
 
 from accounts.sessions import throttling
 from accounts.sessions.authentication import account_request, attach_account
-from accounts.sessions.sign_in_log import Reason, Way, log_refusal
+from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
 
@@ -37,7 +37,7 @@ class TokenAuthentication(BaseAuthentication):
             return None
         row = self.find(request, tokens)
         if row is None:
-            log_refusal(request, Way.TOKEN, Reason.INVALID_TOKEN)
+            log_refusal(request, Way.TOKEN, RefusalReason.INVALID_TOKEN)
             throttling.count_wrong_token(request)
             raise AuthenticationFailed
         row.touch()

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from accounts.layout.forms import Form
 from accounts.sessions import throttling
 from accounts.sessions.cookies import CODE_COOKIE
-from accounts.sessions.sign_in_log import Reason, Way, log_refusal
+from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
 from accounts.sign_in.codes import CodeExpired, SignInCode
 from accounts.sign_in.forms import Code, CurrentPassword, too_many_attempts, verify_current_password
 from accounts.tokens.models import APIToken
@@ -94,16 +94,16 @@ class TokenForm(Form):
             else:
                 self.add_error(None, _("Confirm that it is you, with your password or with a code by e-mail."))
         except Throttled as refused:
-            log_refusal(self.request, Way.CONFIRMATION, Reason.TOO_MANY, user=self.request.user)
+            log_refusal(self.request, Way.CONFIRMATION, RefusalReason.TOO_MANY, user=self.request.user)
             self.add_error(None, too_many_attempts(refused))
 
     def confirm_by_code(self, code: str) -> None:
-        request, reason = self.request, Reason.WRONG_CODE
+        request, reason = self.request, RefusalReason.WRONG_CODE
         throttling.count_code(request)
         try:
             email = in_transaction(lambda: SignInCode.objects.use(request.account.id, self.secret, code))
         except CodeExpired:
-            email, reason = "", Reason.EXPIRED_CODE
+            email, reason = "", RefusalReason.EXPIRED_CODE
         if email == request.user.email:
             throttling.refund_code(request)
             return

@@ -38,7 +38,7 @@ class UniqueName(TextField):
         return text
 
 
-class Login(UniqueName):
+class UniqueLogin(UniqueName):
     default_error_messages = {"form": _("can't have a colon, nor a space at either end")}
 
 
@@ -61,7 +61,7 @@ class NewUserSerializer(ResourceSerializer):
 
     model = User
 
-    login = Login(required=True, pattern=User.LOGIN_PATTERN)
+    login = UniqueLogin(required=True, pattern=User.LOGIN_PATTERN)
     email = UniqueEmail(required=True)
     password = Password(required=True, write_only=True, max_length=MAX_NAME_LENGTH)
     name = TextField()

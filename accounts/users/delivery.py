@@ -11,7 +11,7 @@ COMBINING_DELAY = timedelta(minutes=5)
 HOURS = range(24)
 
 
-class Delivery(models.TextChoices):
+class NotificationDelivery(models.TextChoices):
     """When a user receives notifications by e-mail."""
 
     AT_ONCE = "at_once", _("At once")
@@ -26,18 +26,18 @@ def delivery_time(now: datetime, delivery: str, *, hour: int, weekday: int, zone
     `hour` is an hour of the user's clock, and `weekday` is 0 for Monday. When clocks change, an hour that does not exist is
     replaced by the next one, and the first of two equal hours is used.
     """
-    if delivery == Delivery.NEVER:
+    if delivery == NotificationDelivery.NEVER:
         return None
-    if delivery == Delivery.AT_ONCE:
+    if delivery == NotificationDelivery.AT_ONCE:
         return now + COMBINING_DELAY
     local = now.astimezone(zone)
     day = local.date()
-    if delivery == Delivery.WEEKLY:
+    if delivery == NotificationDelivery.WEEKLY:
         day += timedelta(days=(weekday - day.weekday()) % 7)
-    period = timedelta(days=1 if delivery == Delivery.DAILY else 7)
-    moment = _at_hour(day, hour, zone)
-    return moment if moment > now else _at_hour(day + period, hour, zone)
+    period = timedelta(days=1 if delivery == NotificationDelivery.DAILY else 7)
+    moment = _set_hour(day, hour, zone)
+    return moment if moment > now else _set_hour(day + period, hour, zone)
 
 
-def _at_hour(day: date, hour: int, zone: ZoneInfo) -> datetime:
+def _set_hour(day: date, hour: int, zone: ZoneInfo) -> datetime:
     return datetime.combine(day, time(hour), zone).astimezone(UTC)

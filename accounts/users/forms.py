@@ -20,7 +20,7 @@ def validate_visible(name: str) -> None:
         raise ValidationError(_("Has an invisible character, or one that changes the direction of the text"))
 
 
-class Email(forms.EmailField):
+class EmailFormField(forms.EmailField):
     default_validators = [*forms.EmailField.default_validators, validate_visible]
 
     def __init__(self, **kwargs: Any) -> None:
@@ -28,7 +28,7 @@ class Email(forms.EmailField):
         self.widget.attrs.update(autocomplete="email")
 
 
-class Login(forms.CharField):
+class LoginFormField(forms.CharField):
     """The login of a new user, or a new login. An invisible character in it is an error, as it would be in the password."""
 
     is_trimmed = False

@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account, AgentsSee
 from accounts.roles.models import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
-from accounts.users.delivery import Delivery
+from accounts.users.delivery import NotificationDelivery
 from accounts.users.names import (
     SkeletonField,
     check_visible,
@@ -139,7 +139,7 @@ class UserQuerySet(RoleQuerySet):
         keys_of = {name: {fold(name), fold_email(name)} for name in names}
         keys: set[str] = set().union(*keys_of.values())
         skeletons = {skeleton(key) for key in keys}
-        locks.acquire(*(("user", account_id, each) for each in skeletons))
+        locks.acquire(*(("user", account_id, skeleton) for skeleton in skeletons))
         # Look up the keys as well, because during an upgrade the previous version writes rows without skeletons.
         same = Q(login_key__in=keys) | Q(email_key__in=keys)
         similar = Q(login_skeleton__in=skeletons) | Q(email_skeleton__in=skeletons)
@@ -280,7 +280,10 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     time_zone = models.CharField(max_length=255, blank=True, null=True)
     # The delivery of notifications by e-mail. `digest_weekday` is 0 for Monday.
     delivery = models.CharField(
-        max_length=255, choices=Delivery.choices, default=Delivery.AT_ONCE, db_default=Delivery.AT_ONCE
+        max_length=255,
+        choices=NotificationDelivery.choices,
+        default=NotificationDelivery.AT_ONCE,
+        db_default=NotificationDelivery.AT_ONCE,
     )
     digest_hour = models.SmallIntegerField(default=8, db_default=8)
     digest_weekday = models.SmallIntegerField(default=0, db_default=0)
@@ -404,7 +407,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self.save(update_fields=["bounces", "bounced_at"])
 
     def reset_bounces(self) -> None:
-        """Forget the rejections, so notifications are sent to the e-mail address again."""
+        """Clear the rejections, so that notifications are sent to the e-mail address again."""
         self.bounces, self.bounced_at = 0, None
         self.save(update_fields=["bounces", "bounced_at"])
 

@@ -1,6 +1,6 @@
 """The schemas of users in the OpenAPI document, as far as views and serializers do not tell them."""
 
-from accounts.users.api import Login, NewUserSerializer, Password, UserGroupSerializer, UserSerializer
+from accounts.users.api import NewUserSerializer, Password, UniqueLogin, UserGroupSerializer, UserSerializer
 from accounts.users.models import User
 from core.openapi.fields import NON_XML_CHARACTERS, WHITE_SPACE, TextExtension
 from core.openapi.operations import BODIES, SHAPES, Shape
@@ -12,7 +12,7 @@ BODIES["update_user"] = {"user": UserGroupSerializer}
 
 
 class LoginExtension(TextExtension):
-    target_class = Login
+    target_class = UniqueLogin
 
     def request_schema(self) -> JSONSchema:
         inner, end = f"[^:{NON_XML_CHARACTERS}]", f"[^:{NON_XML_CHARACTERS}{WHITE_SPACE}]"

@@ -19,10 +19,10 @@ from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
 from accounts.mail import sending as mail
 from accounts.mail.limits import Purpose, count_email
-from accounts.users.forms import Email
+from accounts.users.forms import EmailFormField
 from accounts.users.invitations import Invitation
 from accounts.users.models import User
-from core.api.paging import Page as ListPage
+from core.api.paging import ListPage
 from core.db.text import is_xml_text
 from core.http.requests import UserRequest
 from core.http.throttling import count_search
@@ -72,7 +72,7 @@ class AnyRole(forms.ChoiceField):
 
 
 class InvitationForm(Form):
-    email = Email()
+    email = EmailFormField()
     role = AnyRole(label=gettext_lazy("Role"), choices=lambda: role_choices([Role.AGENT, Role.ADMIN, Role.MEMBER]))
     site_id = forms.TypedChoiceField(
         label=gettext_lazy("Forum"),
@@ -83,7 +83,7 @@ class InvitationForm(Form):
     def __init__(self, *args: Any, account: Account, site_id: int, **kwargs: Any) -> None:
         super().__init__(*args, initial={"site_id": site_id}, **kwargs)
         self.account = account
-        self.site_names = {id: name for id, name, _host in sites.all_of(account)}
+        self.site_names = {id: name for id, name, _host in sites.list_all(account)}
         self.set_choices("site_id", self.site_names.items())
         if len(self.site_names) == 1:
             del self.fields["site_id"]
@@ -97,7 +97,7 @@ class RoleForm(Form):
         self.set_choices("role", role_choices(by.assignable_roles))
 
 
-class GroupForm(Form):
+class UserGroupForm(Form):
     group_id = forms.TypedChoiceField(
         label=gettext_lazy("Group"),
         coerce=int,
@@ -135,7 +135,7 @@ def send_invitation(request: UserRequest, *, email: str, role: str, site_ids: Se
     invitation, secret = account.invitations.invite(account, email=email, role=role, by=user, site_ids=site_ids)
     name, url = request.site.name, request.address.url
     if site_ids and request.site.id not in site_ids:
-        for id, other_name, host in sites.all_of(account):
+        for id, other_name, host in sites.list_all(account):
             if id in site_ids:
                 name, url = other_name, public_url(host)
                 break
@@ -280,7 +280,7 @@ class UserPage(SettingsPage):
 
     def show(self, user: User, form: Form, group_form: Form | None = None) -> HttpResponse:
         if group_form is None and user.is_team and self.request.user.may_manage(user):
-            group_form = GroupForm(user=user)
+            group_form = UserGroupForm(user=user)
         tokens = list(user.tokens.filter(revoked_at=None).order_by("-id")[:MAX_TOKENS_SHOWN])
         return self.render_form(
             form,
@@ -305,7 +305,7 @@ class UserPage(SettingsPage):
 
     def change_group(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
-        form = GroupForm(request.POST, user=user)
+        form = UserGroupForm(request.POST, user=user)
         if not user.is_team or not form.is_valid():
             response = self.show(user, RoleForm(user=user, by=request.user), form if user.is_team else None)
             response.status_code = HTTPStatus.UNPROCESSABLE_ENTITY

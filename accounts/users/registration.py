@@ -3,8 +3,8 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts.layout.navigation import is_admin
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 from core.registry import newest_id, registry
 
 registry.register_sample("users", "team_user", lambda request: newest_id(request.account.users.team()))
-register("settings", Entry("users", _("Users"), "accounts-users", "users", order=30, is_shown=is_admin))
+register("settings", MenuEntry("users", _("Users"), "accounts-users", "users", order=30, is_shown=is_admin))

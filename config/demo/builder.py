@@ -194,7 +194,7 @@ class DemoBuilder:
         for number, (login, text, *days) in enumerate(texts):
             next_days = next((later[2] for later in texts[number + 1 :] if len(later) > 2), None)
             limit = end if next_days is None else self.ago(next_days)
-            random_time = self.between(moment, min(moment + MAX_COMMENT_DELAY, limit), early=2)
+            random_time = self.pick_time(moment, min(moment + MAX_COMMENT_DELAY, limit), early=2)
             moment = max(self.ago(days[0]) if days else random_time, moment + timedelta(minutes=2))
             if post.id == self.comments[0].post_id and number == 0:
                 comment = self.comments[0]
@@ -213,12 +213,12 @@ class DemoBuilder:
             end = self.ago(entry.get("merged", 0))
             others = [user for user in self.users.values() if user is not author and user.created_at < end]
             for user in [author, *self.random.sample(others, entry["votes"] - 1)] if entry["votes"] else ():
-                moment = self.between(max(post.created_at, user.created_at), end, early=2)
+                moment = self.pick_time(max(post.created_at, user.created_at), end, early=2)
                 vote = {"post_id": post.id, "user_id": user.id, "created_at": moment}
                 votes.append(self.account.votes.model(account=self.account, **vote))
                 post.votes_cache += 1
             for name in entry.get("clients", ()):
-                moment = self.between(max(post.created_at, self.clients[name].created_at), self.now)
+                moment = self.pick_time(max(post.created_at, self.clients[name].created_at), self.now)
                 vote = {"post_id": post.id, "client_id": self.clients[name].id, "created_at": moment}
                 theo = self.users["theo"].id
                 for_clients.append(self.account.proxy_votes.model(account=self.account, user_id=theo, **vote))
@@ -369,7 +369,7 @@ class DemoBuilder:
         """Return a random time about that many days ago, which is never in the future."""
         return self.now - timedelta(days=days, minutes=self.random.randrange(5, 300))
 
-    def between(self, start: datetime, end: datetime, *, early: float = 1) -> datetime:
+    def pick_time(self, start: datetime, end: datetime, *, early: float = 1) -> datetime:
         """Return a random time between two times. A higher `early` makes a time near the start more likely."""
         return start + max(end - start, timedelta()) * self.random.random() ** early
 

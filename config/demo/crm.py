@@ -173,7 +173,7 @@ class CRMBuilder:
         return values
 
     def find_region(self, client: Any) -> dict[str, Any]:
-        return next((each for each in self.regions if each["country"] == client.country), self.regions[1])
+        return next((region for region in self.regions if region["country"] == client.country), self.regions[1])
 
     def add_contacts(self) -> None:
         lists = [contact_list for contact_list in self.demo.lists.values() if contact_list.name != "Import of 3 May"]
@@ -185,7 +185,7 @@ class CRMBuilder:
             last = self.random.choice(region["last"])
             for number in range(self.random.choice([1, 1, 1, 2, 2, 3])):
                 # The family name of the first contact is often that of the company.
-                own = next((each for each in region["last"] if each in client.name), last)
+                own = next((last_name for last_name in region["last"] if last_name in client.name), last)
                 surname = own if number == 0 else self.random.choice(region["last"])
                 first = self.random.choice(region["first"])
                 values = {
@@ -197,7 +197,7 @@ class CRMBuilder:
                     "position": self.content["people"]["positions"][number] if number < 2 else "Orders",
                     "client_id": client.id,
                     "responsible_id": client.responsible_id,
-                    "contact_list_ids": [each.id for each in lists if self.random.random() < 0.3],
+                    "contact_list_ids": [contact_list.id for contact_list in lists if self.random.random() < 0.3],
                     "additional_fields": {"language": region["language"]},
                     "consent": self.random.choice([True, True, True, False, None]),
                 }
@@ -259,7 +259,7 @@ class CRMBuilder:
             codes = self.path_to(status)
             # The deal got its last status after two thirds of the time, or after two months.
             length = min(entry["days"] * 0.65, 60)
-            stages = [[code, entry["days"] - length * (place + 1) / len(codes)] for place, code in enumerate(codes)]
+            stages = [[code, entry["days"] - length * (index + 1) / len(codes)] for index, code in enumerate(codes)]
         moves = [(self.ago(days), self.stage_values(code, entry.get("reason"))) for code, days in stages]
         return values, created_at, "theo", moves
 
@@ -267,11 +267,11 @@ class CRMBuilder:
         """Return the outcomes of deals, each with the days since the deal was closed, the oldest first. They are spread over a year."""
         won, lost = number * 36 // 100, number * 22 // 100
         closed = [
-            (outcome, 355 * ((place + self.random.random()) / total) ** 1.2)
+            (outcome, 355 * ((index + self.random.random()) / total) ** 1.2)
             for outcome, total in ((WON, won), (LOST, lost))
-            for place in range(total)
+            for index in range(total)
         ]
-        closed.sort(key=lambda each: -each[1])
+        closed.sort(key=lambda pair: -pair[1])
         return [*closed, *[("open", 0.0)] * (number - won - lost)]
 
     def random_deal(
@@ -308,8 +308,8 @@ class CRMBuilder:
         days = max(min(last + length, age - 0.5), last + 0.2)
         codes = self.path_to(status)
         moves = []
-        for place, code in enumerate(codes, start=1):
-            moment = self.now - timedelta(days=days - (days - last) * place / len(codes))
+        for index, code in enumerate(codes, start=1):
+            moment = self.now - timedelta(days=days - (days - last) * index / len(codes))
             moves.append((moment, self.stage_values(code)))
         return values, self.now - timedelta(days=days), self.by_id[client.responsible_id].login, moves
 
@@ -332,11 +332,11 @@ class CRMBuilder:
         """Write the statuses of the deals, one after the other, and make customers of the clients of won deals."""
         clients = {client.id: client for client in self.clients}
         won: dict[int, Any] = {}
-        for place in range(max(map(len, self.moves.values()))):
+        for index in range(max(map(len, self.moves.values()))):
             moved = []
             for deal in self.deals:
-                if place < len(self.moves[deal.id]):
-                    moment, values = self.moves[deal.id][place]
+                if index < len(self.moves[deal.id]):
+                    moment, values = self.moves[deal.id][index]
                     deal.assign(values, by=self.by_id[deal.responsible_id])
                     deal.updated_at = moment
                     moved.append(deal)
@@ -367,7 +367,7 @@ class CRMBuilder:
             values["content"] = self.random.choice(kinds[kind])
             if kind in ("call", "meeting"):
                 values["duration"] = self.random.choice([5, 10, 15, 20, 30, 45])
-            moment = self.demo.between(subject.created_at, self.now - timedelta(hours=3), early=0.7)
+            moment = self.demo.pick_time(subject.created_at, self.now - timedelta(hours=3), early=0.7)
             by = self.by_id.get(subject.responsible_id or self.users["theo"].id, self.users["theo"])
             notes.append(self.new_note(values, max(moment, subject.created_at), by))
         # Ids in the order of time.
@@ -457,7 +457,7 @@ class CRMBuilder:
         rows: list[Any] = []
         for user, target, state in links:
             author = None if state == model.State.PROPOSED else nina
-            moment = self.demo.between(max(user.created_at, self.ago(200)), self.now)
+            moment = self.demo.pick_time(max(user.created_at, self.ago(200)), self.now)
             times = {"created_at": moment, "updated_at": moment}
             link = {"user_id": user.id, "state": state, "creator_id": author, "updater_id": author}
             rows.append(model(account=self.account, **link, **target, **times))
@@ -482,7 +482,7 @@ class CRMBuilder:
             if (post.id, client.id) in taken:
                 continue
             taken.add((post.id, client.id))
-            moment = self.demo.between(max(post.created_at, client.created_at), self.now)
+            moment = self.demo.pick_time(max(post.created_at, client.created_at), self.now)
             user_id = client.responsible_id or self.users["theo"].id
             row = {"post_id": post.id, "client_id": client.id, "user_id": user_id, "created_at": moment}
             rows.append(votes.model(account=self.account, **row))

@@ -234,8 +234,8 @@ def finish(process: subprocess.Popen[str], output: str, name: str) -> str:
 
 
 def on_signal(signal_number: int, frame: object) -> NoReturn:
-    for each in SIGNALS:  # a second Ctrl-C does not interrupt the stop
-        signal.signal(each, signal.SIG_IGN)
+    for signum in SIGNALS:  # a second Ctrl-C does not interrupt the stop
+        signal.signal(signum, signal.SIG_IGN)
     raise Stopped
 
 

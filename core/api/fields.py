@@ -220,7 +220,7 @@ class DecimalField(ScalarField):
         if number is None:
             self.fail("number")
         if isinstance(data, Decimal):
-            number = without_float_noise(number, self.MAX_DECIMAL_PLACES)
+            number = remove_float_noise(number, self.MAX_DECIMAL_PLACES)
         if number and number.adjusted() >= self.MAX_WHOLE_DIGITS:
             self.fail("range", most=self.MAX_WHOLE_DIGITS)
         if not self.has_places(number):
@@ -254,11 +254,11 @@ def to_integral(data: Any) -> Decimal | None:
     if number is None or number.adjusted() > 20:
         return None
     if isinstance(data, Decimal):
-        number = without_float_noise(number, 0)
+        number = remove_float_noise(number, 0)
     return number if number == number.to_integral_value() else None
 
 
-def without_float_noise(number: Decimal, places: int) -> Decimal:
+def remove_float_noise(number: Decimal, places: int) -> Decimal:
     """Return a JSON number rounded to the decimal places if it is as long as a binary float, and the rounding hardly changes it.
 
     Programs that compute with floats send 149.90000000000001 for 149.9.

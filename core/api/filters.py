@@ -138,7 +138,7 @@ class ListFilters(django_filters.FilterSet):
         if self.is_valid():
             return {}
         return {
-            name: cast(_WrappedFieldError, wrapped_errors[0]).error.within(name)
+            name: cast(_WrappedFieldError, wrapped_errors[0]).error.move_into(name)
             for name, wrapped_errors in self.errors.as_data().items()
         }
 

@@ -11,7 +11,7 @@ from django.http import HttpResponse
 
 from core.api.filters import ListFilterBackend, ListFilters
 from core.api.pagination import LinkPagination
-from core.api.paging import Page
+from core.api.paging import ListPage
 from core.api.resources import access_arguments, depends_on_access, hashable, values_query
 from core.api.views import JSONViewSet
 from core.db.prepared import PreparedQuery, prepared
@@ -19,7 +19,7 @@ from core.db.tenancy import account_of
 from core.errors import FieldError, FieldErrors
 from core.http.api_requests import APIRequest
 from core.rows.access import ALL_ROWS
-from core.rows.last_changes import has_last_changes, in_order_of_change, last_changes_of
+from core.rows.last_changes import has_last_changes, last_changes_of, order_by_change
 from core.search.queries import MAX_RESULTS, estimate_counts, first_rows_cte, search, search_transaction
 
 # A LIMIT up to `MAX_LITERAL_LIMIT` is a literal in the statement, a higher LIMIT a parameter.
@@ -107,7 +107,7 @@ class Paged(JSONViewSet):
     filterset_class: type[ListFilters] | None = None
 
     @property
-    def page(self) -> Page:
+    def page(self) -> ListPage:
         """The requested page, after `read_page`."""
         return cast(LinkPagination, self.paginator).page
 
@@ -230,7 +230,7 @@ class Listing(Paged):
         if stop <= SORT_LIMIT:
             if estimate_counts(filters.rows_for_estimate)[0] > COMMON_ROWS:
                 # A filter by the column of the order shortens the list at its beginning.
-                all_rows = self.unlimited.all_in_order(order)
+                all_rows = self.unlimited.order_all(order)
                 list_rows = filters.filter_by_column(all_rows, next(iter(self.columns(order))))
                 ids = scan_in_order(rows, list_rows, start=start, stop=stop)
             if ids is None and (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
@@ -240,9 +240,9 @@ class Listing(Paged):
     def sort(self, rows: QuerySet[Any], order: str | None) -> QuerySet[Any]:
         """Return the rows in an order of the list. A subclass adds the condition of the index of the order."""
         rows = rows.order_by(*self.order_by(order))
-        return in_order_of_change(rows) if self._is_by_last_change(rows, order) else rows
+        return order_by_change(rows) if self._is_by_last_change(rows, order) else rows
 
-    def all_in_order(self, order: str | None) -> QuerySet[Any]:
+    def order_all(self, order: str | None) -> QuerySet[Any]:
         """Return the rows of the list in an order, to read their ids, or the rows of another table with the same ids."""
         rows = self.get_list_queryset()
         if self._is_by_last_change(rows, order):
@@ -291,7 +291,7 @@ def list_query(listing: type[Any]) -> PreparedQuery:
     def query(
         account_id: int, order: str | None, first: int | None = None, start: int = 0, size: int | None = None
     ) -> QuerySet[Any, Any]:
-        rows = listing.for_account(account_of(account_id), ALL_ROWS).all_in_order(order)
+        rows = listing.for_account(account_of(account_id), ALL_ROWS).order_all(order)
         return rows.values_list("id", flat=True)[start : start + (first or size or 0)]
 
     return query

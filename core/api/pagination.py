@@ -7,7 +7,7 @@ from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.api.paging import Page
+from core.api.paging import ListPage
 
 # The maximum number of rows of a page.
 MAX_PAGE_SIZE = 1000
@@ -17,13 +17,13 @@ class LinkPagination(BasePagination):
     """Pages numbered from 1, with a Link header to the neighbouring pages. The rows are not counted."""
 
     max_page_size = MAX_PAGE_SIZE
-    page = Page.read({})
+    page = ListPage.read({})
 
     def read_page(self, parameters: Mapping[str, str]) -> None:
         """Read the page of the parameters `page` and `per_page`. Raise FieldErrors."""
         # A blank parameter means the default.
         values = {name: text for name in ("page", "per_page") if (text := parameters.get(name, "").strip())}
-        self.page = Page.read(values, max_size=self.max_page_size)
+        self.page = ListPage.read(values, max_size=self.max_page_size)
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         """Return the rows of the page that `read_page` has read. The default is the first page."""

@@ -13,14 +13,14 @@ MAX_OFFSET = 2**62
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class ListPage:
     """A page of a list."""
 
     number: int
     size: int
 
     @classmethod
-    def read(cls, parameters: Mapping[str, object], *, max_size: int = DEFAULT_MAX_PAGE_SIZE) -> "Page":
+    def read(cls, parameters: Mapping[str, object], *, max_size: int = DEFAULT_MAX_PAGE_SIZE) -> "ListPage":
         """Return the page that the parameters `page` and `per_page` name. Raise FieldErrors with the errors of both."""
         errors = []
         number = _positive(parameters.get("page"), 1)

@@ -105,7 +105,7 @@ class WireSerializer(serializers.Serializer[Any]):
             try:
                 values[field.field_name] = field.run_validation(field.get_value(data))
             except FieldErrors as caught:
-                errors += [error.within(field.field_name) for error in caught.errors]
+                errors += [error.move_into(field.field_name) for error in caught.errors]
             except serializers.SkipField:
                 pass
         if errors:

@@ -57,12 +57,12 @@ def join_names(names: Sequence[str]) -> str:
     return ",".join(encoded)
 
 
-def without_key(name: str) -> str:
+def remove_key(name: str) -> str:
     """Return the name of a parameter such as `external_ids[shop]` as `external_ids[key]`."""
     return _KEY.sub("[key]", name)
 
 
-def without_index(name: str) -> str:
+def remove_index(name: str) -> str:
     """Return the name of a parameter such as `tag[]` or `tag[0]` without the brackets, which PHP and JavaScript add to lists."""
     match = _ITEM.fullmatch(name)
     return match[1] if match and match[1] not in KEYED_PARAMETERS else name
@@ -70,7 +70,7 @@ def without_index(name: str) -> str:
 
 def nest_errors(errors: Iterable[FieldError], key: str) -> list[FieldError]:
     """Return the errors of a body with a single object. The field of an error of the object itself is the `key` of the object."""
-    return [error if error.field else error.within(key) for error in errors]
+    return [error if error.field else error.move_into(key) for error in errors]
 
 
 def not_settable_errors(names: Iterable[str], errors: Iterable[FieldError]) -> list[FieldError]:
@@ -79,14 +79,14 @@ def not_settable_errors(names: Iterable[str], errors: Iterable[FieldError]) -> l
     return [FieldError(name, NOT_SETTABLE) for name in names if name not in reported]
 
 
-def without_indexes(query: QueryDict) -> QueryDict:
-    """Return the parameters with the names that `without_index` returns."""
-    if all(without_index(name) == name for name in query):
+def remove_indexes(query: QueryDict) -> QueryDict:
+    """Return the parameters with the names that `remove_index` returns."""
+    if all(remove_index(name) == name for name in query):
         return query
     parameters = QueryDict(mutable=True)
     for name, values in query.lists():
         for value in values:
-            parameters.appendlist(without_index(name), value)
+            parameters.appendlist(remove_index(name), value)
     return parameters
 
 
@@ -270,19 +270,19 @@ class JSONViewSet(TenantViewSet):
     def prepare_reading(self, action: str) -> None:
         super().prepare_reading(action)
         # The body belongs to the write.
-        self.__dict__["parameters"] = without_indexes(self.request.query_params)
+        self.__dict__["parameters"] = remove_indexes(self.request.query_params)
         self.ignored_parameters, self.ignored_fields, self.pending_links = [], [], []
 
     @cached_property
     def parameters(self) -> QueryDict:
         """The parameters of the query. For GET and DELETE, keys of the body that the query does not have are added."""
-        query, body = without_indexes(self.request.query_params), self.request.data
+        query, body = remove_indexes(self.request.query_params), self.request.data
         if not body or not isinstance(body, dict) or self.request.method not in ("GET", "HEAD", "DELETE"):
             return query
         parameters = query.copy()
         for name, value in as_parameters(body):
-            if without_index(name) not in query:
-                parameters.appendlist(without_index(name), value)
+            if remove_index(name) not in query:
+                parameters.appendlist(remove_index(name), value)
         return parameters
 
     def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:
@@ -294,7 +294,7 @@ class JSONViewSet(TenantViewSet):
         for name, values in self.parameters.lists():
             if name in self.common_keys:
                 continue
-            if without_key(name) not in known:
+            if remove_key(name) not in known:
                 self.ignored_parameters.append(name)
             elif len(values) > 1:
                 errors[name] = FieldError(name, REPEATED)
@@ -356,7 +356,7 @@ class JSONViewSet(TenantViewSet):
         single = len(serializers_by_key) == 1
         for key, serializer in serializers_by_key.items():
             key_errors = serializer.find_errors()
-            errors += nest_errors(key_errors, key) if single else [error.within(key) for error in key_errors]
+            errors += nest_errors(key_errors, key) if single else [error.move_into(key) for error in key_errors]
             ignored += serializer.ignored if single else [f"{key}.{name}" for name in serializer.ignored]
         if ignored and self.strict:
             errors += not_settable_errors(ignored, errors)

@@ -65,7 +65,7 @@ change_followers: dict[str, ChangeFollower] = {}
 
 
 def register_follower(follower: ChangeFollower) -> None:
-    """Register a follower that every account has. Call this in `AppConfig.ready`.
+    """Register a follower that every account has. Call this in the module `registration` of a subject.
 
     An account gets its follower with its next change. Earlier changes are not handled.
     """
@@ -76,7 +76,7 @@ def register_follower(follower: ChangeFollower) -> None:
 
 
 @dataclass
-class Lease:
+class FollowerLease:
     """The right to handle the changes of a follower after its cursor."""
 
     account_id: int
@@ -132,7 +132,7 @@ class FollowerQuerySet(models.QuerySet["Follower"]):
         limit: int,
         failing: bool | None = None,
         duration: timedelta = LEASE_DURATION,
-    ) -> list[Lease]:
+    ) -> list[FollowerLease]:
         """Lease the followers with these names that have been due for longest. Skip rows that another worker is leasing at the same time.
 
         `failing` limits them to those whose last attempt failed, or to the others.
@@ -140,9 +140,9 @@ class FollowerQuerySet(models.QuerySet["Follower"]):
         sql = LEASE if failing is None else LEASE_FAILING if failing else LEASE_HEALTHY
         with connection.cursor() as cursor:
             cursor.execute(sql, {"names": list(names), "limit": limit, "duration": duration.total_seconds()})
-            return [Lease(*row) for row in cursor.fetchall()]
+            return [FollowerLease(*row) for row in cursor.fetchall()]
 
-    def advance_leased(self, leases: Sequence[Lease], cursors: Sequence[int]) -> list[Lease]:
+    def advance_leased(self, leases: Sequence[FollowerLease], cursors: Sequence[int]) -> list[FollowerLease]:
         """Move the cursors of leased followers, with one statement for all. Lost leases are left out.
 
         Renew the leases of followers that have newer changes, and return them. End the other leases.
@@ -156,7 +156,7 @@ class FollowerQuerySet(models.QuerySet["Follower"]):
         ]
         with connection.cursor() as cursor:
             cursor.execute(ADVANCE, [*columns, LEASE_DURATION.total_seconds()])
-            advanced = [Lease(*row) for row in cursor.fetchall()]
+            advanced = [FollowerLease(*row) for row in cursor.fetchall()]
         return [lease for lease in advanced if lease.newest > lease.cursor]
 
     def pause(self, account_id: int, name: str, key: int) -> None:
@@ -174,7 +174,7 @@ class FollowerQuerySet(models.QuerySet["Follower"]):
         rows = self.filter(account_id=account_id, name=name, key=key, due_at__isnull=False)
         rows.update(failures=0, due_at=ClockTimestamp(), token=models.F("token") + 1)
 
-    def record_loss(self, lease: Lease) -> None:
+    def record_loss(self, lease: FollowerLease) -> None:
         """Count a lost lease as a failure. The next attempt then handles only one change, which takes less time."""
         rows = self.filter(account_id=lease.account_id, name=lease.name, key=lease.key, cursor=lease.cursor)
         rows.update(failures=models.F("failures") + 1)
@@ -263,7 +263,7 @@ LEASE_HEALTHY = _LEASE.format(condition=" AND failures = 0")
 LEASE_FAILING = _LEASE.format(condition=" AND failures > 0")
 
 
-def handle_leased(lease: Lease) -> None:
+def handle_leased(lease: FollowerLease) -> None:
     """Let the registered follower handle its next changes, in one transaction with the advance of the cursor.
 
     After an error of the follower, postpone its next attempt. Raise LeaseLostError, or an error of the connection.
@@ -285,7 +285,7 @@ def handle_leased(lease: Lease) -> None:
             lease.postpone(timedelta(seconds=FIRST_RETRY_DELAY))
 
 
-def _record_failure(lease: Lease, change: Change, error: Exception) -> None:
+def _record_failure(lease: FollowerLease, change: Change, error: Exception) -> None:
     """Postpone the next attempt, or skip the change after too many failures."""
     # Log the type only: the message of the error may contain personal data.
     where = f"{lease.name} of account {lease.account_id} at change {change.number}"

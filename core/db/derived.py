@@ -1,6 +1,6 @@
 """Derived values: values that are stored, and that depend on rows of other tables, such as sums.
 
-A room registers what its values derive from a model, also from a model of a lower room, which does not know them:
+A subject registers what its values derive from a model, also from a model of a lower room, which does not know them:
 
 - A `Derivation` tells which values depend on a row. It is asked before and after each write of the model, and the values are computed again
   in the same transaction.
@@ -121,7 +121,11 @@ def comparison_of(model: type[models.Model], columns: Collection[str] | None = N
 
 def derivations_of(model: type[models.Model], columns: Collection[str] | None = None) -> list[Derivation]:
     """Return the derivations of a model that depend on one of these columns, or all."""
-    return [each for each in _derivations.get(model, ()) if columns is None or not each.columns.isdisjoint(columns)]
+    return [
+        derivation
+        for derivation in _derivations.get(model, ())
+        if columns is None or not derivation.columns.isdisjoint(columns)
+    ]
 
 
 def ctes_of(model: type[models.Model]) -> str:
@@ -130,7 +134,7 @@ def ctes_of(model: type[models.Model]) -> str:
 
 
 @contextmanager
-def at_the_end() -> Iterator[Pending]:
+def compute_at_end() -> Iterator[Pending]:
     """Compute the values that the block changes at its end, or at the end of the outer block. The block must be a transaction."""
     outer = _pending.get()
     if outer is not None:
@@ -142,7 +146,7 @@ def at_the_end() -> Iterator[Pending]:
         yield pending
         # A function may add keys for those that are called after it.
         while pending:
-            account_id, update = min(pending, key=lambda each: (each[0], _updates.index(each[1])))
+            account_id, update = min(pending, key=lambda key: (key[0], _updates.index(key[1])))
             update(account_id, sorted(pending.pop((account_id, update))))
     finally:
         _pending.reset(token)
@@ -150,7 +154,7 @@ def at_the_end() -> Iterator[Pending]:
 
 def add_keys(account_id: int, update: Callable[[int, list[Key]], None], keys: Iterable[Key]) -> None:
     """Call `update` with these keys at the end of `in_transaction`, or now."""
-    with transaction.atomic(savepoint=False), at_the_end() as pending:
+    with transaction.atomic(savepoint=False), compute_at_end() as pending:
         if found := set(keys):
             pending.setdefault((account_id, update), set()).update(found)
 
@@ -182,17 +186,19 @@ def writing_row(row: models.Model, columns: Collection[str] | None, *, is_compar
     """Do the same for one row that the block updates, or inserts without `ctes_of` the model."""
     if not row._state.adding:
         account_id, id = row.account_id, row.id  # type: ignore[attr-defined]  # a row of any tenant
-        derivations = [each for each in derivations_of(type(row), columns) if each.concerns_changed(row, columns)]
-        moved = [each for each in derivations if not each.keeps_keys(columns)]
+        derivations = [
+            derivation for derivation in derivations_of(type(row), columns) if derivation.concerns_changed(row, columns)
+        ]
+        moved = [derivation for derivation in derivations if not derivation.keeps_keys(columns)]
         comparison = None if is_compared else comparison_of(type(row), columns)
         with (
             _comparing(comparison, account_id, [id], columns) if comparison else nullcontext(),
             _writing(moved, account_id, [id], "update"),
         ):
             yield
-            add_keys_of(row, [each for each in derivations if each not in moved], "update")
+            add_keys_of(row, [derivation for derivation in derivations if derivation not in moved], "update")
     elif is_followed(row) or ctes_of(type(row)):
-        with transaction.atomic(savepoint=False), at_the_end():
+        with transaction.atomic(savepoint=False), compute_at_end():
             yield
             inserted([row])
     else:
@@ -205,14 +211,14 @@ def inserting(row: models.Model) -> Iterator[None]:
     if not is_followed(row):
         yield
         return
-    with transaction.atomic(savepoint=False), at_the_end():
+    with transaction.atomic(savepoint=False), compute_at_end():
         yield
         inserted([row], are_derived=True)
 
 
 def is_followed(row: models.Model) -> bool:
     """Return whether a new row has to be followed by other statements in its transaction."""
-    return any(each.concerns_new(row) for each in derivations_of(type(row)))
+    return any(derivation.concerns_new(row) for derivation in derivations_of(type(row)))
 
 
 @contextmanager
@@ -226,14 +232,14 @@ def _writing(
     if not derivations or not ids:
         yield
         return
-    with transaction.atomic(savepoint=False), at_the_end():
-        for each in derivations:
-            if act == "delete" or not each.keeps_keys(columns):
-                add_keys(account_id, each.update, each.keys_of(account_id, ids, act))
+    with transaction.atomic(savepoint=False), compute_at_end():
+        for derivation in derivations:
+            if act == "delete" or not derivation.keeps_keys(columns):
+                add_keys(account_id, derivation.update, derivation.keys_of(account_id, ids, act))
         yield
         if act == "update":
-            for each in derivations:
-                add_keys(account_id, each.update, each.keys_of(account_id, ids, act))
+            for derivation in derivations:
+                add_keys(account_id, derivation.update, derivation.keys_of(account_id, ids, act))
 
 
 @contextmanager
@@ -250,7 +256,7 @@ def _comparing(
     table = comparison.model._meta.db_table
     rows = f"FROM {table} WHERE account_id = %s AND id = ANY (%s)"
     values: list[Any] = [account_id, list(ids)]
-    with transaction.atomic(savepoint=False), at_the_end():
+    with transaction.atomic(savepoint=False), compute_at_end():
         with connection.cursor() as cursor:
             old = f"SELECT {comparison.old_columns(columns)} {rows} ORDER BY id FOR NO KEY UPDATE"
             cursor.execute(f"SELECT jsonb_agg(to_jsonb(old))::text FROM ({old}) AS old", values)  # noqa: S608
@@ -281,19 +287,19 @@ def inserted(rows: Sequence[models.Model], *, are_derived: bool = False) -> None
                 )
         derivations = derivations_of(model)
         if len(new) == 1:
-            add_keys_of(new[0], [each for each in derivations if each.concerns_new(new[0])], "insert")
+            add_keys_of(new[0], [derivation for derivation in derivations if derivation.concerns_new(new[0])], "insert")
             continue
-        for each in derivations:
-            if ids := [row.id for row in new if each.concerns_new(row)]:  # type: ignore[attr-defined]
-                add_keys(account_id, each.update, each.keys_of(account_id, ids, "insert"))
+        for derivation in derivations:
+            if ids := [row.id for row in new if derivation.concerns_new(row)]:  # type: ignore[attr-defined]
+                add_keys(account_id, derivation.update, derivation.keys_of(account_id, ids, "insert"))
 
 
 def add_keys_of(row: models.Model, derivations: list[Derivation], act: Act) -> None:
     """Compute the values that depend on a written row."""
     account_id: Any = getattr(row, "account_id")  # noqa: B009, a row of any tenant
-    for each in derivations:
-        keys = each.keys_of_row(row)
-        add_keys(account_id, each.update, each.keys_of(account_id, [row.id], act) if keys is None else keys)  # type: ignore[attr-defined]
+    for derivation in derivations:
+        keys = derivation.keys_of_row(row)
+        add_keys(account_id, derivation.update, derivation.keys_of(account_id, [row.id], act) if keys is None else keys)  # type: ignore[attr-defined]
 
 
 class DerivingQuerySet(models.QuerySet[Row]):
@@ -305,7 +311,7 @@ class DerivingQuerySet(models.QuerySet[Row]):
         if not derivations_of(self.model, columns) and comparison is None:
             yield
             return
-        with transaction.atomic(savepoint=False), at_the_end(), ExitStack() as stack:
+        with transaction.atomic(savepoint=False), compute_at_end(), ExitStack() as stack:
             pairs = sorted(self.order_by().values_list("account_id", "id"))
             for account_id, group in groupby(pairs, key=lambda pair: pair[0]):
                 ids = [id for _, id in group]
@@ -336,7 +342,7 @@ class DerivingQuerySet(models.QuerySet[Row]):
         rows = list(objs)
         if not derivations_of(self.model) and not ctes_of(self.model):
             return super().bulk_create(rows, *args, **kwargs)
-        with transaction.atomic(savepoint=False), at_the_end():
+        with transaction.atomic(savepoint=False), compute_at_end():
             created = super().bulk_create(rows, *args, **kwargs)
             inserted(rows)
             return created

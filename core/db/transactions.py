@@ -6,7 +6,7 @@ from typing import TypeVar
 from django.db import IntegrityError, OperationalError, connection, transaction
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation, UniqueViolation
 
-from core.db.derived import at_the_end
+from core.db.derived import compute_at_end
 from core.errors import ConcurrentUpdate
 
 Result = TypeVar("Result")
@@ -24,7 +24,7 @@ def in_transaction(function: Callable[[], Result]) -> Result:
     """
 
     def act() -> Result:
-        with transaction.atomic(), at_the_end():
+        with transaction.atomic(), compute_at_end():
             return function()
 
     return _retry(act)

@@ -57,14 +57,14 @@ def sentence_of(error: FieldError) -> str:
     return f"{label[:1].upper()}{label[1:]} {error.text}"
 
 
-def in_english() -> override:
+def use_english() -> override:
     """Return a context manager in which lazy messages are not translated."""
     return override(None)
 
 
 def envelope(status: int, *, message: str | Promise | None = None, errors: Sequence[FieldError] = ()) -> dict[str, Any]:
     """Return the JSON object of an error response."""
-    with in_english():
+    with use_english():
         sentence = sentence_of(errors[0]) if errors else str(message or DEFAULT_MESSAGES[status])
         body: dict[str, Any] = {"code": CODES[status], "message": replace_non_xml(sentence)}
         if errors:
@@ -93,7 +93,7 @@ def xml_response(
     errors: Sequence[FieldError] = (),
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
-    with in_english():
+    with use_english():
         sentences = [sentence_of(error) for error in errors] or [str(message or DEFAULT_MESSAGES[status])]
     lines = "".join(f"  <error>{escape(replace_non_xml(sentence))}</error>\n" for sentence in sentences)
     content = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n{lines}</errors>\n'.encode()

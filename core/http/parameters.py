@@ -55,7 +55,7 @@ def _put(target: dict[str, Any], keys: list[str], value: str) -> None:
         elif not inner[1]:
             raise _ConflictError
         else:
-            if not items or (isinstance(items[-1], dict) and _has(items[-1], inner[1:])):
+            if not items or (isinstance(items[-1], dict) and _has_value(items[-1], inner[1:])):
                 items.append({})
             if not isinstance(items[-1], dict):
                 raise _ConflictError
@@ -72,7 +72,7 @@ def _inner(target: dict[str, Any], name: str, kind: type) -> Any:
     return container
 
 
-def _has(target: Any, keys: list[str]) -> bool:
+def _has_value(target: Any, keys: list[str]) -> bool:
     """Return whether the object already has a value under these keys, so that another value begins the next object of the list.
 
     A list in an object accepts any number of values.

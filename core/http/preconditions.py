@@ -59,7 +59,7 @@ def gzip_etag(etag: str) -> str:
     return f'{etag[:-1]}{GZIP_SUFFIX}"'
 
 
-def without_suffix(etags: str) -> str:
+def remove_suffix(etags: str) -> str:
     """Return a list of ETags with those of uncompressed responses instead of those in gzip."""
     return etags.replace(f'{GZIP_SUFFIX}"', '"')
 
@@ -118,9 +118,9 @@ def check(headers: dict[str, Any], current: HttpResponse | None) -> None:
 
 def matches(text: str, etag: str | None, *, weakly: bool = False) -> bool:
     """Return whether a list of ETags, or `*`, includes the ETag. By the strong comparison, a weak ETag matches nothing."""
-    etags = parse_etags(without_suffix(text))
+    etags = parse_etags(remove_suffix(text))
     if weakly:
-        etags = [each.removeprefix("W/") for each in etags]
+        etags = [etag.removeprefix("W/") for etag in etags]
     return etag is not None and (etags == ["*"] or etag in etags)
 
 

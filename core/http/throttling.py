@@ -38,7 +38,7 @@ MAX_EXPORTS_PER_MINUTE = 10
 
 def client_address_of(request: AnyRequest) -> str:
     """Return the address by which limits count the client."""
-    return client_address.from_environ(request.META)
+    return client_address.read_address(request.META)
 
 
 def hit_address(request: AnyRequest, action: str, limit: int, seconds: int, *, hit: Hit | None = None) -> LimitStatus:

@@ -13,9 +13,9 @@ from core.jobs import queue as table
 
 # The longest time limit, in seconds.
 MAX_TIME_LIMIT = 3600
-# The longest turn of a job that does much work for one account, in seconds. Then the job adds another one for the rest, so that jobs of
+# The longest time slice of a job that does much work for one account, in seconds. Then the job adds another one for the rest, so that jobs of
 # other accounts run in between.
-MAX_TURN = 20
+MAX_TIME_SLICE = 20
 # The queue of periodic jobs, which the jobs of accounts must not delay.
 PERIODIC_QUEUE = "periodic"
 
@@ -36,7 +36,7 @@ queues: dict[str, Queue] = {"default": Queue(max_running=2), PERIODIC_QUEUE: Que
 
 # When the running job has to end, and when it should add another job for the rest of its work, by the monotonic clock.
 deadline: ContextVar[float | None] = ContextVar("deadline", default=None)
-turn_end: ContextVar[float | None] = ContextVar("turn_end", default=None)
+time_slice_end: ContextVar[float | None] = ContextVar("time_slice_end", default=None)
 
 
 class PermanentError(Exception):
@@ -49,7 +49,7 @@ class RetryDelays:
     def __init__(self, *seconds: float) -> None:
         self.seconds = seconds
 
-    def after(self, attempts: int) -> float | None:
+    def get_delay(self, attempts: int) -> float | None:
         """Return the delay after a number of failed attempts, or None if there is no further attempt."""
         return self.seconds[attempts - 1] if attempts <= len(self.seconds) else None
 
@@ -64,7 +64,7 @@ class JobFunction:
         time_limit: float,
         retry: RetryDelays,
         queue: str = "default",
-        turn: float | None = None,
+        time_slice: float | None = None,
         period: int = 0,
         offset: int = 0,
     ) -> None:
@@ -73,7 +73,7 @@ class JobFunction:
         self.function = function
         self.name = f"{function.__module__}.{function.__qualname__}"
         self.signature = inspect.signature(function)
-        self.time_limit, self.retry, self.queue, self.turn = time_limit, retry, queue, turn
+        self.time_limit, self.retry, self.queue, self.time_slice = time_limit, retry, queue, time_slice
         self.period, self.offset = period, offset
         self.__doc__ = function.__doc__
 
@@ -129,15 +129,17 @@ def find_function(name: str) -> JobFunction:
 
 
 def job(
-    *, time_limit: float = 60, retry: RetryDelays | None = None, queue: str = "default", turn: float | None = None
+    *, time_limit: float = 60, retry: RetryDelays | None = None, queue: str = "default", time_slice: float | None = None
 ) -> Callable[[Callable[..., object]], JobFunction]:
-    """Register the decorated function as a job, in a module that `AppConfig.ready` imports.
+    """Register the decorated function as a job, in the module `jobs` of a subject, or in a module that its `registration` imports.
 
-    `time_limit` is in seconds, and so is `turn`, after which `has_time_left` returns False. Without `retry`, a job is tried three times
+    `time_limit` is in seconds, and so is `time_slice`, after which `has_time_left` returns False. Without `retry`, a job is tried three times
     within about ten minutes.
     """
     return lambda function: _register(
-        JobFunction(function, time_limit=time_limit, retry=retry or RetryDelays(10, 600), queue=queue, turn=turn)
+        JobFunction(
+            function, time_limit=time_limit, retry=retry or RetryDelays(10, 600), queue=queue, time_slice=time_slice
+        )
     )
 
 
@@ -180,6 +182,6 @@ def register_loop(name: str, loop: Loop) -> None:
 
 
 def has_time_left(seconds: float = 10) -> bool:
-    """Return whether the running job has more than `seconds` until its time limit, and its turn is not over. Without limits, return True."""
-    end, turn, now = deadline.get(), turn_end.get(), monotonic()
-    return (end is None or end - now > seconds) and (turn is None or now < turn)
+    """Return whether the running job has more than `seconds` until its time limit, and its time slice is not over. Without limits, return True."""
+    end, slice_end, now = deadline.get(), time_slice_end.get(), monotonic()
+    return (end is None or end - now > seconds) and (slice_end is None or now < slice_end)

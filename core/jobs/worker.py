@@ -47,10 +47,10 @@ def run(job: Job) -> BaseException | None:
     """Call the function of a job. Return the error that it raises, or None."""
     function, now, lost = find_function(job.name), monotonic(), job.attempts - 1
     # Retry a first attempt at once: a job is rarely the reason why its worker was killed. Delay later attempts in case it is.
-    if job.is_lost and (lost > 1 or function.retry.after(lost) is None):
+    if job.is_lost and (lost > 1 or function.retry.get_delay(lost) is None):
         return WorkerLost()
     registry.deadline.set(now + function.time_limit)
-    registry.turn_end.set(None if function.turn is None else now + function.turn)
+    registry.time_slice_end.set(None if function.time_slice is None else now + function.time_slice)
     try:
         with translation.override(settings.LANGUAGE_CODE):
             function(**job.arguments)
@@ -58,7 +58,7 @@ def run(job: Job) -> BaseException | None:
         return error
     finally:
         registry.deadline.set(None)
-        registry.turn_end.set(None)
+        registry.time_slice_end.set(None)
     return None
 
 
@@ -71,7 +71,7 @@ def record(job: Job, error: BaseException | None) -> None:
             logger.warning("%s ended after another worker had taken it over", job)
         return
     is_permanent = isinstance(error, PermanentError)
-    delay = None if is_permanent else find_function(job.name).retry.after(attempts)
+    delay = None if is_permanent else find_function(job.name).retry.get_delay(attempts)
     name = type(error.__cause__ if is_permanent and error.__cause__ else error).__name__
     if not queue.fail(job, name, delay=delay, attempts=attempts):
         logger.warning("%s failed after another worker had taken it over: %s", job, name)
@@ -112,7 +112,7 @@ class Worker:
         # The running jobs, and when they have to end. Each operation on the dictionary is atomic.
         self.running: dict[Job, float] = {}
         # The account of the last claimed job of each queue. The next job belongs to the account after it.
-        self.turns: dict[str, int] = {}
+        self.last_account_ids: dict[str, int] = {}
         self.last_times: dict[str, int] = {}
         # When the last heartbeat was sent, since when they have come without a gap, and, by the monotonic clock, when the next one is due.
         self.last_heartbeat = self.regular_since = self.next_heartbeat = 0.0
@@ -122,9 +122,9 @@ class Worker:
         """Run jobs until `stop` is set. Return the exit status."""
         self.id = queue.register_worker()
         logger.info("worker %d started with %d threads", self.id, self.threads)
-        for name, each in registry.queues.items():
+        for name, job_queue in registry.queues.items():
             polling = threading.Lock()
-            for _ in range(each.threads or self.threads):
+            for _ in range(job_queue.threads or self.threads):
                 self.start_thread(f"jobs {name}", self.run_jobs, name, polling)
         for name, loop in registry.loops.items():
             self.start_thread(f"loop {name}", self.run_loop, name, loop)
@@ -160,11 +160,11 @@ class Worker:
         # Without this condition, the first worker to claim a job after an outage of the database, or after a jump of its clock, would take
         # over the jobs of all others.
         take_over = self.last_heartbeat - self.regular_since >= self.lease
-        after, limit = self.turns.get(name, -1), registry.queues[name].max_running
+        after, limit = self.last_account_ids.get(name, -1), registry.queues[name].max_running
         job = queue.claim(name, after=after, max_running=limit, lease=self.lease, take_over=take_over)
         if job is not None:
             self.running[job] = monotonic() + find_function(job.name).time_limit
-            self.turns[name] = job.account_id
+            self.last_account_ids[name] = job.account_id
         return job
 
     def run_job(self, job: Job) -> None:

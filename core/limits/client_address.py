@@ -61,7 +61,7 @@ def last_element(forwarded: str) -> dict[str, str]:
     return parameters
 
 
-def from_environ(environ: "Mapping[str, Any]") -> str:
+def read_address(environ: "Mapping[str, Any]") -> str:
     """Return the normalized address of the client from a WSGI environment after `apply_proxy`, or "unknown"."""
     return normalize(environ.get("REMOTE_ADDR", "")) or "unknown"
 

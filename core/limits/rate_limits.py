@@ -111,7 +111,7 @@ def hit(key: str, limit: int, seconds: int) -> LimitStatus:
 
 
 @dataclass(slots=True)
-class Lease:
+class Reservation:
     """Requests that a process has reserved."""
 
     # The end of the window as a Unix time, as in `Window`.
@@ -133,7 +133,7 @@ class RateLimiter:
     def __init__(self, counter: Callable[[str, int, int], Window] = increment, *, size: int = 10_000) -> None:
         self.size = size
         self._count = counter
-        self._leases: OrderedDict[str, Lease] = OrderedDict()
+        self._leases: OrderedDict[str, Reservation] = OrderedDict()
         self._lock = threading.Lock()
 
     def hit(self, key: str, limit: int, seconds: int) -> LimitStatus:
@@ -157,7 +157,7 @@ class RateLimiter:
             lease = self._leases.get(key)
             if lease is None or lease.window_ends_at != window.ends_at:
                 # The rest of a lease does not carry over into the next window.
-                lease = self._leases[key] = Lease(window.ends_at, now + window.seconds_left, 0, 0)
+                lease = self._leases[key] = Reservation(window.ends_at, now + window.seconds_left, 0, 0)
             lease.used = max(lease.used, window.used)
             lease.left += max(0, granted - 1)
             self._leases.move_to_end(key)
@@ -170,7 +170,7 @@ class RateLimiter:
             self._leases.clear()
 
     @staticmethod
-    def _status(lease: Lease, limit: int, now: float, *, allowed: bool) -> LimitStatus:
+    def _status(lease: Reservation, limit: int, now: float, *, allowed: bool) -> LimitStatus:
         remaining = max(0, limit - lease.used) + lease.left if allowed else 0
         return LimitStatus(allowed, limit, remaining, max(1, ceil(lease.expires_at - now)))
 

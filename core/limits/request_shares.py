@@ -42,7 +42,7 @@ class RequestShares:
         self._refilled_at: dict[str, float] = {}
 
     def clear(self) -> None:
-        """Forget the requests that have arrived, for tests."""
+        """Clear the record of the requests that have arrived, for tests."""
         with self._condition:
             self._last = self._last_other = (None, 0.0)
             self._refilled_at.clear()
@@ -147,7 +147,7 @@ def hold_share(request: SharingRequest, user: Caller | None) -> None:
     if share is None:
         return
     if user is None:
-        share.hold_caller(f"address {client_address.from_environ(request.META)}", request.address.account_id)
+        share.hold_caller(f"address {client_address.read_address(request.META)}", request.address.account_id)
     else:
         # At the hosts of the service, the token determines the account.
         share.hold_account(user.account_id)

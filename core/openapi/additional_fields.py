@@ -55,7 +55,7 @@ class AdditionalFieldsExtension(WireFieldExtension):
 
 def schema_of(make: Any, direction: str) -> JSONSchema:
     """Return the schema of a typed field, which may be null in requests."""
-    extension = WireFieldExtension.of(make())
+    extension = WireFieldExtension.find_for(make())
     return nullable(extension.request_schema()) if direction == "request" else extension.response_schema()
 
 
@@ -66,7 +66,7 @@ def typed_schemas(typed: FieldTypes, direction: str) -> JSONSchema:
     return {"properties": properties, "patternProperties": patterns}
 
 
-def with_typed_fields(schema: JSONSchema, serializer: type[AdditionalFieldsSerializer], direction: str) -> JSONSchema:
+def add_typed_fields(schema: JSONSchema, serializer: type[AdditionalFieldsSerializer], direction: str) -> JSONSchema:
     """Return the schema of a resource with its typed fields. Responses have only those that are set."""
     typed = typed_schemas(serializer.typed, direction)
     properties = {name: field for name, field in schema["properties"].items() if name not in serializer.typed}

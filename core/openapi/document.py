@@ -43,7 +43,7 @@ def order_for_readers(schema: dict[str, Any]) -> None:
     operations = [operation for methods in schema["paths"].values() for operation in methods.values()]
     # A public operation has no scheme, and comes last.
     operations.sort(
-        key=lambda operation: min((schemes.index(*each) for each in operation["security"]), default=len(schemes))
+        key=lambda operation: min((schemes.index(*scheme) for scheme in operation["security"]), default=len(schemes))
     )
     schema["tags"] = [{"name": name} for name in dict.fromkeys(operation["tags"][0] for operation in operations)]
 

@@ -76,7 +76,7 @@ class WireFieldExtension(OpenApiSerializerFieldExtension):
         cls.priority = len(cls.target_class.__mro__)
 
     @classmethod
-    def of(cls, field: fields.WireField) -> "WireFieldExtension":
+    def find_for(cls, field: fields.WireField) -> "WireFieldExtension":
         """Return the extension for a field."""
         extension = cls.get_match(field)
         if not isinstance(extension, WireFieldExtension):

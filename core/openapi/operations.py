@@ -139,13 +139,13 @@ def complete(value: Any, schema: JSONSchema, resolve: Callable[[JSONSchema], JSO
     `resolve` returns the schema that a reference points to.
     """
     if isinstance(value, list):
-        return [complete(each, schema.get("items", {}), resolve) for each in value]
+        return [complete(item, schema.get("items", {}), resolve) for item in value]
     if not isinstance(value, dict):
         return value
     options = schema.get("oneOf") or schema.get("anyOf")
     if options:
-        fitting = [each for each in options if value.keys() <= resolve(each)["properties"].keys()]
-        schema = min(fitting, key=lambda each: len(set(resolve(each)["required"]) - value.keys()))
+        fitting = [option for option in options if value.keys() <= resolve(option)["properties"].keys()]
+        schema = min(fitting, key=lambda option: len(set(resolve(option)["required"]) - value.keys()))
     example = object_examples().get(schema.get("$ref", "").rpartition("/")[2], {})
     schema = resolve(schema)
     values = {**dict.fromkeys(schema.get("required", ())), **example, **value}

@@ -16,7 +16,7 @@ from core.api.serializers import ResourceSerializer, declared_fields
 from core.http import preconditions
 from core.http.formats import URL_ENCODED
 from core.http.idempotency import accepts_key
-from core.openapi.additional_fields import with_typed_fields
+from core.openapi.additional_fields import add_typed_fields
 from core.openapi.components import API_TOKEN, COMMON_HEADERS, COMPONENTS, error_name, error_response
 from core.openapi.fields import WireFieldExtension, nullable
 from core.openapi.operations import (
@@ -45,12 +45,12 @@ def page_parameters(max_size: int) -> dict[str, JSONSchema]:
 
 def field_parameters(fields: dict[str, WireField]) -> dict[str, JSONSchema]:
     """Return the schemas of parameters that these fields read."""
-    return {name: WireFieldExtension.of(field).query_schema() for name, field in fields.items()}
+    return {name: WireFieldExtension.find_for(field).query_schema() for name, field in fields.items()}
 
 
 def filter_parameters(filterset_class: type[ListFilters]) -> dict[str, JSONSchema]:
     """Return the parameters of the filters of a list."""
-    return field_parameters({name: each.wire for name, each in filterset_class.base_filters.items()})
+    return field_parameters({name: filter.wire for name, filter in filterset_class.base_filters.items()})
 
 
 class OperationSchema(AutoSchema):
@@ -110,28 +110,32 @@ class OperationSchema(AutoSchema):
         return cast(JSONSchema, self.registry[name, "schemas"].schema) if name else schema
 
     def field(self, field: WireField, direction: str) -> JSONSchema:
-        return WireFieldExtension.of(field).map_serializer_field(self, direction)
+        return WireFieldExtension.find_for(field).map_serializer_field(self, direction)
 
     # The request
 
     def parameters(self) -> list[JSONSchema]:
-        places = {"path": self.path_parameters(), "query": self.query_parameters()}
-        parameters = [self.parameter(place, *each) for place, schemas in places.items() for each in schemas.items()]
+        locations = {"path": self.path_parameters(), "query": self.query_parameters()}
+        parameters = [
+            self.parameter(location, *parameter)
+            for location, schemas in locations.items()
+            for parameter in schemas.items()
+        ]
         return parameters + [self.shared("parameters", name) for name in self.header_parameters()]
 
-    def parameter(self, place: str, name: str, schema: JSONSchema) -> JSONSchema:
+    def parameter(self, location: str, name: str, schema: JSONSchema) -> JSONSchema:
         schema = dict(schema)
-        parameter: JSONSchema = {"in": place, "name": name, "schema": schema}
+        parameter: JSONSchema = {"in": location, "name": name, "schema": schema}
         if "description" in schema:
             parameter["description"] = schema.pop("description")
-        if place == "path" or name in self.operation.required:
+        if location == "path" or name in self.operation.required:
             parameter["required"] = True
         elif schema.get("type") == "object":
             parameter |= {"style": "deepObject", "explode": True, "required": schema.get("minProperties", 0) > 0}
         elif name not in ("page", "per_page"):
             # A blank parameter is ignored.
             parameter["allowEmptyValue"] = True
-        examples = {**({"id": self.id_example} if place == "path" else {}), **self.operation.parameters}
+        examples = {**({"id": self.id_example} if location == "path" else {}), **self.operation.parameters}
         if name in examples:
             parameter["example"] = examples[name]
         return parameter
@@ -169,8 +173,8 @@ class OperationSchema(AutoSchema):
             self.add_defaults(properties, serializer)
             schema |= {"required": required} if required else {}
         if issubclass(serializer, AdditionalFieldsSerializer):
-            schema = with_typed_fields(schema, serializer, "request")
-        return schema if partial else with_rules(schema, shape_of(serializer).rules)
+            schema = add_typed_fields(schema, serializer, "request")
+        return schema if partial else add_rules(schema, shape_of(serializer).rules)
 
     def add_defaults(self, properties: dict[str, JSONSchema], serializer: type[ResourceSerializer]) -> None:
         """Add the defaults of the columns to the schemas of the fields of a new row. Omit empty texts."""
@@ -228,7 +232,7 @@ class OperationSchema(AutoSchema):
         return statuses | {412} if self.is_conditional else statuses
 
 
-def with_rules(schema: JSONSchema, rules: JSONSchema) -> JSONSchema:
+def add_rules(schema: JSONSchema, rules: JSONSchema) -> JSONSchema:
     rules = {**rules, "properties": {**schema["properties"], **rules.get("properties", {})}}
     return {keyword: value for keyword, value in {**schema, **rules}.items() if value is not None}
 
@@ -302,8 +306,8 @@ class JSONOperationSchema(OperationSchema):
         properties: JSONSchema = {"api_token": API_TOKEN}
         for key, serializers in bodies.items():
             schemas = [
-                self.input_component(each)
-                for each in (serializers if isinstance(serializers, tuple) else [serializers])
+                self.input_component(item_serializer)
+                for item_serializer in (serializers if isinstance(serializers, tuple) else [serializers])
             ]
             properties[key] = schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
         for key in getattr(self.view, "body_keys", ()):
@@ -339,7 +343,7 @@ class JSONOperationSchema(OperationSchema):
                 properties[name] = nullable(properties[name])
         schema = object_of(properties)
         return (
-            with_typed_fields(schema, serializer, "response")
+            add_typed_fields(schema, serializer, "response")
             if issubclass(serializer, AdditionalFieldsSerializer)
             else schema
         )

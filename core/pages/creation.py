@@ -1,6 +1,6 @@
 """Forms that create a row, once for each form that was shown.
 
-`{% form_key %}` writes a random key into a form. `create_once` stores the key with the row that the form creates:
+`{{ form_key() }}` writes a random key into a form. `create_once` stores the key with the row that the form creates:
 
 - The same form with the same values, for example after a double click, leads to the same row.
 - The same form with other values, for example after *Back* and a correction, is a conflict. The page of the conflict shows the row and
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
     from accounts.users.models import User
 
 
-class Row(Protocol):
+class RowWithId(Protocol):
     id: Any
 
 
-RowT = TypeVar("RowT", bound=Row)
+RowT = TypeVar("RowT", bound=RowWithId)
 
 FORM_KEY, SAVED_VERSION = "form_key", "saved_version"
 # Fields of a request that are no values of its form.
@@ -176,7 +176,7 @@ def text_of(field: forms.Field, value: Any) -> str:
     names = {str(key): str(name) for key, name in getattr(field, "choices", ())}
     if names:
         values = value if isinstance(value, list | tuple) else [value]
-        return ", ".join(names.get(str(each), str(each)) for each in values if each not in (None, ""))
+        return ", ".join(names.get(str(value), str(value)) for value in values if value not in (None, ""))
     try:
         value = field.to_python(", ".join(map(str, value)) if isinstance(value, list) else value)
     except ValidationError:

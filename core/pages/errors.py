@@ -61,7 +61,7 @@ POLICY = (
 
 @cache
 def field_labels() -> Mapping[str, str]:
-    """Return the lazily translated names of fields, which each app declares in its AppConfig."""
+    """Return the lazily translated names of fields, which each room declares in its module `apps`."""
     labels: dict[str, str] = {}
     for config in apps.get_app_configs():
         labels |= getattr(config, "field_labels", {})

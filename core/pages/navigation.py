@@ -1,4 +1,4 @@
-"""The menus of the pages. Each app registers its entries in `AppConfig.ready`."""
+"""The menus of the pages. The module `registration` of each subject registers its entries."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ from core.http.requests import PageRequest
 
 
 @dataclass(frozen=True)
-class Entry:
+class MenuEntry:
     """A link in a menu."""
 
     # If a page passes this name to its template as `section` or `part`, the menu marks this entry as current.
@@ -44,14 +44,14 @@ class Entry:
         return reverse(self.route, query=query)
 
 
-_menus: defaultdict[str, list[Entry]] = defaultdict(list)
+_menus: defaultdict[str, list[MenuEntry]] = defaultdict(list)
 
 
-def register(menu: str, *entries: Entry) -> None:
+def register(menu: str, *entries: MenuEntry) -> None:
     """Add entries to a menu: `main`, `search`, `new`, `header`, `user`, `profile` or `settings`."""
     _menus[menu] = sorted([*_menus[menu], *entries], key=lambda entry: entry.order)
 
 
-def entries(menu: str, request: PageRequest) -> list[Entry]:
+def entries(menu: str, request: PageRequest) -> list[MenuEntry]:
     """Return, in order, the entries of a menu that the user of the request may see."""
     return [entry for entry in _menus[menu] if entry.is_shown(request)]

@@ -1,4 +1,4 @@
-"""Panels that an upper room adds to the pages of a lower one. Each app registers its panels in `AppConfig.ready`."""
+"""Panels that an upper room adds to the pages of a lower one. The module `registration` of a subject registers its panels."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection

@@ -16,7 +16,7 @@ from jinja2.runtime import Context
 
 from core.pages.creation import FORM_KEY, form_key_of
 from core.pages.formatting import amount_text, date_text, number_text, time_text
-from core.pages.navigation import Entry, entries
+from core.pages.navigation import MenuEntry, entries
 from core.pages.number_fields import number_question
 from core.pages.panels import render_panels
 from core.pages.routes import home_path, path_with_id, start_path
@@ -96,14 +96,14 @@ def _icon(name: str, size: int) -> SafeString:
 
 @template_function
 @pass_context
-def menu(context: Context, name: str) -> list[Entry]:
+def menu(context: Context, name: str) -> list[MenuEntry]:
     """Return the entries of a menu that the user of the request may see."""
     return entries(name, context["request"])
 
 
 @template_function
 @pass_context
-def new_entry_path(context: Context, entry: Entry) -> str:
+def new_entry_path(context: Context, entry: MenuEntry) -> str:
     """Return the path of an entry of the menu "new", for the rows that the page is about (`about`)."""
     return entry.path_for(context.get("about") or {})
 
@@ -117,7 +117,7 @@ def panels(context: Context, page: str, row: Any) -> SafeString:
 
 @template_function
 @pass_context
-def entry_count(context: Context, entry: Entry) -> str:
+def entry_count(context: Context, entry: MenuEntry) -> str:
     """Return the number beside an entry of a menu, at most 99 with a plus sign, or "" for 0."""
     count = entry.count(context["request"])
     return f"{MAX_COUNT}+" if count > MAX_COUNT else str(count or "")

@@ -30,7 +30,7 @@ class LastChange(models.Model):
 @cache
 def _relation_of(model: type[models.Model]) -> Any:
     """Return the relation of a model to its last changes, or None."""
-    relations = [each for each in model._meta.related_objects if issubclass(each.related_model, LastChange)]
+    relations = [relation for relation in model._meta.related_objects if issubclass(relation.related_model, LastChange)]
     return relations[0] if relations else None
 
 
@@ -53,7 +53,7 @@ def with_last_change(rows: "QuerySet[Any]") -> "QuerySet[Any]":
     return rows.annotate(last_changed_at=changed_at).filter(last_changed_at__isnull=False)
 
 
-def in_order_of_change(rows: "QuerySet[Any]") -> "QuerySet[Any]":
+def order_by_change(rows: "QuerySet[Any]") -> "QuerySet[Any]":
     """Return rows that are ordered by `updated_at` and the id in the same order, by the columns of the entries."""
     descending = [term.descending for term in rows.query.order_by]  # type: ignore[union-attr]  # expressions
     model: type[models.Model] = rows.model

@@ -101,10 +101,10 @@ class Search:
                 table, is_trashable=any(field.name == "trashed_at" for field in model._meta.fields)
             ),
             *operations.remove_words(table),
-            self.learn_statement(model),
+            self.add_words_statement(model),
         ]
 
-    def learn_statement(self, model: type[Model]) -> str:
+    def add_words_statement(self, model: type[Model]) -> str:
         """Return the statement that stores the words of all rows."""
         return operations.add_words(model._meta.db_table, condition=self.searched_condition(model))
 

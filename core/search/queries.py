@@ -216,7 +216,7 @@ class StagedSearch:
             query.prefixes_or_substrings(estimated=True),
             query.stems(),
         ]
-        conditions += [query.of_term(term).prefixes() for term in self.rarest_candidates(ranked)]
+        conditions += [query.narrow_to(term).prefixes() for term in self.rarest_candidates(ranked)]
         if joined := query.joined():
             conditions.append(joined)
         return [self.all_rows.matching(ALL), *map(self.rows.matching, conditions)]
@@ -245,7 +245,7 @@ class StagedSearch:
             if rarest := self.rarest(counts, terms):
                 count, term = rarest
                 index_query, others = (
-                    query.of_term(term),
+                    query.narrow_to(term),
                     [query.has_term(other) for other in query.terms if other != term],
                 )
                 prefixes, substrings = count, count
@@ -268,7 +268,7 @@ class StagedSearch:
             if rarest := self.rarest(counts, terms, [term for term in terms if not is_correctable(term)]):
                 # No other word replaces this term.
                 count, term = rarest
-                yield from self.run_stage(query.of_term(term).similar({}), count, condition)
+                yield from self.run_stage(query.narrow_to(term).similar({}), count, condition)
             else:
                 # A word that replaces the only term is the reason for the similarity of a row.
                 words = corrections.get(query.text, [])
@@ -368,7 +368,7 @@ def find_similar(
         return []
     # Short terms are not specific, and longer terms are usually rarer.
     terms = sorted((term for term in query.terms if len(term) > 2), key=len, reverse=True)[:MAX_TERMS]
-    conditions = [query.of_term(term).prefixes_or_variants() for term in terms or query.terms[:1]]
+    conditions = [query.narrow_to(term).prefixes_or_variants() for term in terms or query.terms[:1]]
     total, *counts = estimate_counts(list_rows, *(matching(rows, condition) for condition in conditions))
     by_count = sorted(zip(counts, conditions, strict=True), key=lambda pair: pair[0])
     # Find rows with any of the rare terms, or with both of the two rarest common terms. Common terms match more rows than can be ranked.

@@ -106,7 +106,7 @@ class Query:
     def correctable_terms(self) -> list[str]:
         return [term for term in self.terms if is_correctable(term)]
 
-    def of_term(self, term: str) -> "Query":
+    def narrow_to(self, term: str) -> "Query":
         """Return the query for one of the terms."""
         return Query(term, self.account_id)
 
@@ -148,7 +148,7 @@ class Query:
         if len(words) > MAX_JOINED_TERMS:
             return []
         joined = ([*words[:n], words[n] + words[n + 1], *words[n + 2 :]] for n in pairs)
-        return [" & ".join(lexemes(word, is_beginning=not weight, weight=weight) for word in each) for each in joined]
+        return [" & ".join(lexemes(word, is_beginning=not weight, weight=weight) for word in words) for words in joined]
 
     def substrings(self, *, estimated: bool = False) -> Condition | None:
         """Return the condition that all terms are parts of the short texts, or None if no index supports it.
@@ -182,7 +182,7 @@ class Query:
 
         No index supports this condition. Use it only for rows that another condition has found.
         """
-        words, values = self.of_term(term).prefixes()
+        words, values = self.narrow_to(term).prefixes()
         return f"{words} OR search_text LIKE %s", [*values, f"%{term}%"]
 
     def prefixes_or_variants(self) -> Condition:
@@ -258,16 +258,16 @@ class ConditionalRows:
         """
         sql, values = condition
         before, _, after = self._sql if condition == ALL else self._sql_by_texts
-        text = f"{before}{of_table(sql, self._table)}{after}"
+        text = f"{before}{qualify(sql, self._table)}{after}"
         return text, [*self._parameters_before, *values, *self._parameters_after]
 
 
 def matching(rows: QuerySet[Any], condition: Condition) -> QuerySet[Any]:
     """Return the rows that meet a condition."""
     sql, values = condition
-    return rows.filter(RawSQL(of_table(sql, rows.model._meta.db_table), values, output_field=BooleanField()))  # noqa: S611
+    return rows.filter(RawSQL(qualify(sql, rows.model._meta.db_table), values, output_field=BooleanField()))  # noqa: S611
 
 
-def of_table(sql: str, table: str) -> str:
+def qualify(sql: str, table: str) -> str:
     """Return the SQL of a condition on the rows of a table, in a statement that does not rename it."""
     return sql.replace("{column}", f'"{table}"."account_id"')

@@ -27,7 +27,7 @@ from core.search.declaration import Search
 from crm.resources.consent import Contactable
 from crm.resources.external_ids import ExternalIdHolder, ExternallyIdentified
 from crm.resources.models import (
-    Resource,
+    CRMResource,
     additional_fields_index,
     list_indexes,
 )
@@ -54,7 +54,7 @@ def lock_emails(account_id: int, keys: set[str]) -> None:
     locks.acquire(*{("client by e-mail", account_id, crc32(key.encode()) % EMAIL_LOCK_COUNT) for key in keys})
 
 
-# The expression for the last activity of a client, which an app registers that stores it.
+# The expression for the last activity of a client. The room that stores the value registers it.
 LAST_ACTIVITY: list[Subquery] = []
 
 
@@ -126,7 +126,7 @@ class ClientQuerySet(AccessQuerySet):
         return ids
 
 
-class Client(Contactable, ExternallyIdentified, Tagged, Resource):
+class Client(Contactable, ExternallyIdentified, Tagged, CRMResource):
     """A customer of the account: a person or a company."""
 
     HOLDER_MODEL = ClientExternalId

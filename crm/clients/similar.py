@@ -20,7 +20,7 @@ MAX_SHOWN, MAX_COMPARED = 5, 200
 MIN_NAME_LENGTH, MIN_TAX_NO_LENGTH = 3, 6
 
 
-class Reason(StrEnum):
+class SimilarityReason(StrEnum):
     """The reason why two rows are similar. The strongest reason comes first."""
 
     EMAIL = "email"
@@ -36,7 +36,7 @@ class Similar:
     id: int
     name: str
     email: str | None
-    reason: Reason
+    reason: SimilarityReason
 
 
 def find_similar(account: Account, user: User, *, name: str = "", email: str = "", tax_no: str = "") -> list[Similar]:
@@ -55,14 +55,14 @@ def find_similar(account: Account, user: User, *, name: str = "", email: str = "
         branches = []
         for kind, rows in kinds.items():
             if key:
-                branches.append(_first(kind, Reason.EMAIL, rows.filter(email_key=key)))
+                branches.append(_first(kind, SimilarityReason.EMAIL, rows.filter(email_key=key)))
             if kind == "client" and len(digits) >= MIN_TAX_NO_LENGTH:
                 # The index finds the number among all numbers of a client.
                 has_number = ("search.compact(tax_no) LIKE %s", [f"%{digits}%"])
                 with_number = matching(rows, combine("AND", (has_part(), [account.id, digits]), has_number))
-                branches.append(_first(kind, Reason.TAX_NO, with_number))
+                branches.append(_first(kind, SimilarityReason.TAX_NO, with_number))
             if len(query.text) >= MIN_NAME_LENGTH:
-                branches.append(_by_name(kind, rows, query))
+                branches.append(_select_by_name(kind, rows, query))
         if not branches:
             return []
         with connection.cursor() as cursor:
@@ -71,26 +71,26 @@ def find_similar(account: Account, user: User, *, name: str = "", email: str = "
                 [value for _, values in branches for value in values],
             )
             found = [
-                Similar(kind, id, row_name, row_email, Reason(reason))
+                Similar(kind, id, row_name, row_email, SimilarityReason(reason))
                 for kind, id, row_name, row_email, reason in cursor.fetchall()
             ]
-    order = [*Reason]
+    order = [*SimilarityReason]
     best: dict[int, Similar] = {}
-    for each in sorted(found, key=lambda each: order.index(each.reason)):
-        best.setdefault(each.id, each)
+    for similar in sorted(found, key=lambda similar: order.index(similar.reason)):
+        best.setdefault(similar.id, similar)
     return list(best.values())[: 2 * MAX_SHOWN]
 
 
-def _columns(rows: QuerySet[Any], kind: str, reason: Reason) -> QuerySet[Any, Any]:
+def _columns(rows: QuerySet[Any], kind: str, reason: SimilarityReason) -> QuerySet[Any, Any]:
     return rows.order_by().values_list(Value(kind), "id", "name", "email", Value(reason.value))
 
 
-def _first(kind: str, reason: Reason, rows: QuerySet[Any]) -> tuple[str, list[Any]]:
+def _first(kind: str, reason: SimilarityReason, rows: QuerySet[Any]) -> tuple[str, list[Any]]:
     sql, values = _columns(rows, kind, reason)[:MAX_SHOWN].query.sql_with_params()
     return sql, list(values)
 
 
-def _by_name(kind: str, rows: QuerySet[Any], query: Query) -> tuple[str, list[Any]]:
+def _select_by_name(kind: str, rows: QuerySet[Any], query: Query) -> tuple[str, list[Any]]:
     """Return the statement for the rows whose short texts have all terms of the query or their variants, the most similar first."""
     candidates = (
         matching(rows, query.prefixes_or_variants())
@@ -102,4 +102,4 @@ def _by_name(kind: str, rows: QuerySet[Any], query: Query) -> tuple[str, list[An
         SELECT %s, id, name, email, %s FROM ({sql}) AS candidate (id, name, email, search_name)
         WHERE similarity(search_name, %s) > 0.3 ORDER BY similarity(search_name, %s) DESC, id LIMIT {MAX_SHOWN}
     """  # noqa: S608
-    return text, [kind, Reason.NAME.value, *values, query.text, query.text]
+    return text, [kind, SimilarityReason.NAME.value, *values, query.text, query.text]

@@ -27,7 +27,7 @@ from crm.clients.models import LinkedToClient
 from crm.resources.consent import Contactable
 from crm.resources.external_ids import ExternalIdHolder, ExternallyIdentified
 from crm.resources.models import (
-    Resource,
+    CRMResource,
     additional_fields_index,
     list_indexes,
 )
@@ -49,7 +49,7 @@ class ContactExternalId(ExternalIdHolder):
         indexes = [models.Index(fields=["account", "holder_id"], name="contact_external_ids")]
 
 
-class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, Resource):
+class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, CRMResource):
     """A person, usually one who works for a client."""
 
     HOLDER_MODEL = ContactExternalId
@@ -188,7 +188,7 @@ class ContactListQuerySet(TrashableQuerySet):
         return self.annotate(contacts_count=Coalesce(Subquery(total, output_field=models.BigIntegerField()), 0))
 
 
-class ContactList(Resource):
+class ContactList(CRMResource):
     """A named list of contacts, such as the readers of a newsletter."""
 
     name = TrimmedCharField(max_length=255)

@@ -106,7 +106,7 @@ class NestedClient(WireField):
         try:
             lookup.check_accessible(Client, held)
         except FieldErrors as caught:
-            raise FieldErrors(error.within("external_ids") for error in caught.errors) from None
+            raise FieldErrors(error.move_into("external_ids") for error in caught.errors) from None
         holders = sorted(set(held.values()))
         if len(holders) > 1:
             self.fail("several", ids=", ".join(str(lookup.label_of(id)) for id in holders))
@@ -164,7 +164,7 @@ class StatusesFilter(WireFilter):
         if value is None:
             return rows
         statuses = self.parent.account.deal_statuses()
-        ids = [each.id for each in statuses if getattr(each, cast(str, self.field_name)) == value]
+        ids = [status.id for status in statuses if getattr(status, cast(str, self.field_name)) == value]
         return cast(DealQuerySet, rows).in_statuses(ids) if ids else rows.none()
 
 

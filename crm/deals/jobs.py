@@ -3,7 +3,7 @@
 from django.db import connection, transaction
 
 from accounts.statuses.models import Status
-from core.jobs.registry import MAX_TURN, has_time_left, job
+from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
 
 BATCH_SIZE = 2000
 
@@ -20,7 +20,7 @@ FROM outdated WHERE crm_deal.account_id = %(account_id)s AND crm_deal.id = outda
 """
 
 
-@job(time_limit=600, turn=MAX_TURN)
+@job(time_limit=600, time_slice=MAX_TIME_SLICE)
 def update_closed_at(*, account_id: int, status_id: int) -> None:
     """Set `closed_at` of the deals in a status whose outcome was changed."""
     count = BATCH_SIZE

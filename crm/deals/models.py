@@ -24,7 +24,7 @@ from core.search.declaration import Search
 from crm.clients.models import Client, LinkedToClient
 from crm.deals.stages import NEW_STAGES, keys_of_deals, outcomes_of, record_stages, stage_indexes
 from crm.resources.external_ids import ExternalIdHolder, ExternallyIdentified
-from crm.resources.models import Resource, additional_fields_index, list_indexes
+from crm.resources.models import CRMResource, additional_fields_index, list_indexes
 
 
 class DealExternalId(ExternalIdHolder):
@@ -52,10 +52,12 @@ class DealQuerySet(AccessQuerySet):
     def with_outcome(self) -> Self:
         """Annotate the deals with the `outcome` of their status."""
         statuses = Status.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("status_id"))
-        return self.annotate(outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.for_none().outcome)))
+        return self.annotate(
+            outcome=Coalesce(Subquery(statuses.values("outcome")), Value(Status.make_placeholder().outcome))
+        )
 
 
-class Deal(ExternallyIdentified, LinkedToClient, Tagged, Resource):
+class Deal(ExternallyIdentified, LinkedToClient, Tagged, CRMResource):
     """A sale, expected or closed."""
 
     HOLDER_MODEL = DealExternalId

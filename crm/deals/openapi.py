@@ -14,7 +14,7 @@ class NestedClientExtension(WireFieldExtension):
     def request_schema(self) -> JSONSchema:
         fields = declared_fields(NestedClientSerializer).items()
         properties = {
-            name: WireFieldExtension.of(field).map_serializer_field(None, "request")
+            name: WireFieldExtension.find_for(field).map_serializer_field(None, "request")
             for name, field in fields
             if not field.read_only
         }

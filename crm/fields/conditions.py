@@ -394,7 +394,7 @@ def read_time(name: str, text: str, account: Account, user: User | None) -> tupl
         return (moment if moment.tzinfo else moment.replace(tzinfo=account.zone)).astimezone(UTC), None
     day, next_day = read_day(name, text, account, user)
     try:
-        first, end = (datetime.combine(each, time(), tzinfo=account.zone).astimezone(UTC) for each in (day, next_day))
+        first, end = (datetime.combine(date, time(), tzinfo=account.zone).astimezone(UTC) for date in (day, next_day))
     except (ValueError, OverflowError):
         raise FieldError(name, _("is not a date such as 2026-01-31"), "date") from None
     return first, end

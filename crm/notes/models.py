@@ -23,7 +23,7 @@ from core.search.declaration import Search
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
-from crm.resources.models import Resource, change_index, list_indexes
+from crm.resources.models import CRMResource, change_index, list_indexes
 
 MAX_EXCERPT_LENGTH = 100
 MAX_DURATION = 100_000
@@ -59,7 +59,7 @@ class NoteQuerySet(AccessQuerySet):
         return self.filter(reduce(or_, map(Q, conditions)))
 
 
-class Note(Resource):
+class Note(CRMResource):
     """A note about a client, a contact or a deal.
 
     It stays when the row that it is about is moved to the trash, and is erased with that row.

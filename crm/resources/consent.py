@@ -10,10 +10,10 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.rows.declared import FieldType, Moment, RowId, YesOrNo
 from core.rows.trimmed import fold_email
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 
 
-class Contactable(Resource):
+class Contactable(CRMResource):
     """A person or company that may have agreed to be contacted, or asked not to be.
 
     `consent` is null until somebody records an answer. `do_not_contact` excludes the row from messages, whatever the consent says.

@@ -18,7 +18,7 @@ from core.rows.access import Access
 from core.rows.limited_rows import LimitedQuerySet
 from core.rows.trash import TrashableQuerySet
 from core.rows.trimmed import trim
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 
 MAX_EXTERNAL_IDS = 50
 MAX_VALUE_LENGTH = 255
@@ -47,7 +47,7 @@ class ExternalIdHolder(models.Model):
         abstract = True
 
 
-class ExternallyIdentified(Resource):
+class ExternallyIdentified(CRMResource):
     """A resource with external ids."""
 
     external_ids = models.JSONField(default=dict)
@@ -106,7 +106,7 @@ class ExternallyIdentified(Resource):
         """
         holders = cls.holders(account_id, pairs.items())
         if errors := cls.hidden_errors(holders, cls.hidden_ids(account_id, holders.values(), access)):
-            raise FieldErrors(error.within("external_ids") for error in errors)
+            raise FieldErrors(error.move_into("external_ids") for error in errors)
         holder_id = cls.single_holder(holders.values())
         if holder_id is None:
             return None

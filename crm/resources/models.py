@@ -60,7 +60,7 @@ def additional_fields_index(name: str) -> GinIndex:
     )
 
 
-class Resource(TenantModel, Trashable):
+class CRMResource(TenantModel, Trashable):
     """The base of the models of the CRM: a row with its creator, its last updater, and the times of creation and update.
 
     `assign` sets attributes, and `flush` writes the changes of any number of rows.

@@ -1,13 +1,13 @@
 """The job that proposes links for all members of an account."""
 
 from accounts.account.models import Account
-from core.jobs.registry import MAX_TURN, has_time_left, job
+from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
 from crm.user_links.models import active_members, propose_links
 
 BATCH_SIZE = 2000
 
 
-@job(time_limit=600, turn=MAX_TURN)
+@job(time_limit=600, time_slice=MAX_TIME_SLICE)
 def propose_all_links(*, account_id: int, after: int = 0) -> None:
     """Propose links for the members of an account whose id is higher than `after`."""
     account = Account.objects.filter(id=account_id).first()

@@ -39,11 +39,11 @@ class CategoryQuerySet(models.QuerySet["Category"]):
         )
         return next(filter(None, categories), None)
 
-    def first_of(self, account_id: int, forum_id: int) -> "Category | None":
+    def find_first(self, account_id: int, forum_id: int) -> "Category | None":
         """Return the first category of a forum."""
         return _first_category.first(account_id=account_id, forum_id=forum_id)
 
-    def all_of(self, account_id: int, forum_id: int) -> "list[Category]":
+    def list_all(self, account_id: int, forum_id: int) -> "list[Category]":
         """Return the categories of a forum, in order."""
         return _categories(account_id=account_id, forum_id=forum_id)
 

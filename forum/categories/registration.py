@@ -3,9 +3,9 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts.layout.navigation import is_admin
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 
 register(
     "settings",
-    Entry("categories", _("Categories"), "forum-settings-categories", "folder", order=50, is_shown=is_admin),
+    MenuEntry("categories", _("Categories"), "forum-settings-categories", "folder", order=50, is_shown=is_admin),
 )

@@ -12,7 +12,7 @@ from forum.comments.models import Comment
 SHAPES[CommentSerializer] = Shape(Comment)
 # `post_id` is null while the post of the comment is in the trash.
 SHAPES[CommentAsPostSerializer] = Shape(Comment, nullable=frozenset({"post_id"}))
-POST_ID = cast(RelatedExtension, WireFieldExtension.of(declared_fields(CommentOnPostSerializer)["post_id"]))
+POST_ID = cast(RelatedExtension, WireFieldExtension.find_for(declared_fields(CommentOnPostSerializer)["post_id"]))
 SHAPES[CommentOnPostSerializer] = Shape(
     rules={
         "properties": {"task_kind": {"const": COMMENT}, "post_id": POST_ID.non_blank_schema()},

@@ -45,7 +45,7 @@ class ReportForm(Form):
     )
 
 
-class ReportPage(ResubmittablePage):
+class ReportContentPage(ResubmittablePage):
     """The form with which a member reports a suggestion, or a comment on it."""
 
     access = "user"

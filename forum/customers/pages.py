@@ -231,8 +231,8 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
             post.write(serializer.read(), by=request.user)
 
         def choices(post: Post) -> list[tuple[str, str, str]]:
-            found = [each and each.find(request.user) for each in (self.customer_of(post), customer)]
-            saved, sent = (each.name if each else "" for each in found)
+            found = [reference and reference.find(request.user) for reference in (self.customer_of(post), customer)]
+            saved, sent = (customer.name if customer else "" for customer in found)
             return [(_("Client or contact"), saved, sent)]
 
         return Creation(

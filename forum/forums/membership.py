@@ -1,6 +1,6 @@
 """Who belongs to a forum.
 
-The access of a forum (`Access`) says who enters it. In a forum that is not open to everyone, a user of the account is a member in one
+The access of a forum (`ForumAccess`) says who enters it. In a forum that is not open to everyone, a user of the account is a member in one
 of three ways: the team invited or added them, their e-mail or its domain is on the list of the forum, or a client or contact with their
 e-mail is in the segment of the forum. The first is stored, the others are evaluated at each request, so a user who leaves the list or the
 segment loses entry at once. The team belongs to all forums of its account.
@@ -31,7 +31,7 @@ MAX_SEGMENTS = 10
 _ADDRESS = re.compile(r"(?:[^\s@,;<>]+@|@)?[^\s@,;<>.]+(?:\.[^\s@,;<>.]+)+")
 
 
-class Access(models.TextChoices):
+class ForumAccess(models.TextChoices):
     """Who may read a forum, and take part in it. The team always may."""
 
     PUBLIC = "public"  # everyone may read; everyone who signs up may take part
@@ -42,9 +42,9 @@ class Access(models.TextChoices):
 
 
 # What everyone may read, without signing in.
-READABLE = (Access.PUBLIC, Access.MEMBERS)
+READABLE = (ForumAccess.PUBLIC, ForumAccess.MEMBERS)
 # Where some people who are not invited may sign up, though not everyone.
-SELECTIVE = (Access.LIST, Access.SEGMENT)
+SELECTIVE = (ForumAccess.LIST, ForumAccess.SEGMENT)
 
 
 class AnyForum(Protocol):
@@ -248,7 +248,9 @@ class Person:
 
 
 @prepared(account_id=int, forum_id=int, user_id=int, email_key=str, domain=str)
-def _entries(account_id: int, forum_id: int, user_id: int, email_key: str, domain: str) -> models.QuerySet[Any]:
+def _access_of_person(
+    account_id: int, forum_id: int, user_id: int, email_key: str, domain: str
+) -> models.QuerySet[Any]:
     person = Person(account_id, user_id, email_key, domain)
     conditions = {"is_member": person.membership(forum_id), "is_listed": person.listing(forum_id)}
     forums = account_of(account_id).forums.filter(id=forum_id).annotate(**conditions)
@@ -256,30 +258,32 @@ def _entries(account_id: int, forum_id: int, user_id: int, email_key: str, domai
 
 
 @dataclass(frozen=True)
-class Entry:
+class ForumRights:
     """Whether a person may read a forum, and whether they may suggest, vote and comment there."""
 
     may_read: bool = False
     may_write: bool = False
 
 
-def find_entry(account: Account, forum_id: int, *, user_id: int, email_key: str) -> Entry:
+def find_rights(account: Account, forum_id: int, *, user_id: int, email_key: str) -> ForumRights:
     """Return the rights of a person who is not on the team. `user_id` is 0 for a person who is not a user.
 
     It takes one statement, and in a forum for a segment a fixed number of further ones.
     """
     domain = domain_of(email_key)
-    row = _entries.first(account_id=account.id, forum_id=forum_id, user_id=user_id, email_key=email_key, domain=domain)
+    row = _access_of_person.first(
+        account_id=account.id, forum_id=forum_id, user_id=user_id, email_key=email_key, domain=domain
+    )
     if row is None:
-        return Entry()
+        return ForumRights()
     access, segment_id, is_member, is_listed = row
-    if access == Access.PUBLIC:
-        return Entry(may_read=True, may_write=True)
-    belongs = is_member or (access == Access.LIST and is_listed)
-    if not belongs and access == Access.SEGMENT and segment_id is not None:
+    if access == ForumAccess.PUBLIC:
+        return ForumRights(may_read=True, may_write=True)
+    belongs = is_member or (access == ForumAccess.LIST and is_listed)
+    if not belongs and access == ForumAccess.SEGMENT and segment_id is not None:
         conditions = Person(account.id, user_id, email_key, domain).segments(account, [segment_id])
         belongs = segment_id in conditions and Account.objects.filter(conditions[segment_id], id=account.id).exists()
-    return Entry(may_read=belongs or access in READABLE, may_write=belongs)
+    return ForumRights(may_read=belongs or access in READABLE, may_write=belongs)
 
 
 def belongs_to(user: User) -> Q:
@@ -289,11 +293,11 @@ def belongs_to(user: User) -> Q:
     """
     person, account = Person.from_user(user), user.account
     belongs = Q(person.membership(OuterRef("id")))
-    belongs |= Q(access=Access.LIST) & Q(person.listing(OuterRef("id")))
-    segment_ids = account.forums.filter(access=Access.SEGMENT).values_list("segment_id", flat=True)
+    belongs |= Q(access=ForumAccess.LIST) & Q(person.listing(OuterRef("id")))
+    segment_ids = account.forums.filter(access=ForumAccess.SEGMENT).values_list("segment_id", flat=True)
     conditions = person.segments(account, [id for id in segment_ids if id is not None])
     for id, condition in conditions.items():
-        belongs |= Q(access=Access.SEGMENT, segment_id=id) & condition
+        belongs |= Q(access=ForumAccess.SEGMENT, segment_id=id) & condition
     return belongs
 
 
@@ -302,9 +306,9 @@ def members_among(forum: AnyForum, user_ids: Iterable[int]) -> set[int]:
     account = forum.account
     person = Person.outer(account.id)
     belongs = Q(role__in=User.TEAM) | Q(person.membership(forum.id))
-    if forum.access == Access.LIST:
+    if forum.access == ForumAccess.LIST:
         belongs |= Q(person.listing(forum.id))
-    if forum.access == Access.SEGMENT and forum.segment_id is not None:
+    if forum.access == ForumAccess.SEGMENT and forum.segment_id is not None:
         for condition in person.segments(account, [forum.segment_id]).values():
             belongs |= condition
     return set(account.users.filter(belongs, id__in=list(user_ids)).values_list("id", flat=True))

@@ -20,7 +20,7 @@ from core.db.tenancy import TenantModel
 from core.errors import FieldError
 from core.rows.trimmed import TrimmedCharField
 from forum.forums import membership
-from forum.forums.membership import Entry, ForumAddress, ForumMember, read_addresses, segment_source
+from forum.forums.membership import ForumAddress, ForumMember, ForumRights, read_addresses, segment_source
 
 
 class ForumQuerySet(models.QuerySet["Forum"]):
@@ -30,7 +30,7 @@ class ForumQuerySet(models.QuerySet["Forum"]):
             Case(When(host_id=host_id, then=0), default=1, output_field=models.IntegerField())
         )
 
-    def at_host(self, account_id: int, host_id: int) -> tuple[int, str] | None:
+    def find_at_host(self, account_id: int, host_id: int) -> tuple[int, str] | None:
         """Return the id and the name of the forum of a host (`accounts.hosts.sites`)."""
         return _forum_at_host.first(account_id=account_id, host_id=host_id)
 
@@ -78,12 +78,12 @@ class ForumQuerySet(models.QuerySet["Forum"]):
         readable = Q(access__in=membership.READABLE)
         return self.filter(readable if user is None else readable | membership.belongs_to(user))
 
-    def entry_of(self, user: User, forum_id: int) -> Entry:
+    def find_rights(self, user: User, forum_id: int) -> ForumRights:
         """Return whether a user may read a forum of the account, and take part in it. It takes no statement for the team."""
         # The role counts also where a session has only the rights of a member.
         if user.role in User.TEAM:
-            return Entry(may_read=True, may_write=True)
-        return membership.find_entry(user.account, forum_id, user_id=user.id, email_key=user.email_key)
+            return ForumRights(may_read=True, may_write=True)
+        return membership.find_rights(user.account, forum_id, user_id=user.id, email_key=user.email_key)
 
     def requires_approval(self, account_id: int, forum_id: int) -> bool:
         """Return whether the team must approve new posts of members."""
@@ -100,7 +100,7 @@ def first_category_name(account: Account) -> str:
 class Forum(TenantModel):
     """A forum. It has exactly one host. The default forum is also shown at the account's own address."""
 
-    Access = membership.Access
+    Access = membership.ForumAccess
 
     MAX_PER_ACCOUNT = 100
 
@@ -129,7 +129,7 @@ class Forum(TenantModel):
         constraints = [
             models.UniqueConstraint(fields=["account", "host_id"], name="forum_host_unique"),
             models.UniqueConstraint(fields=["account"], condition=Q(is_default=True), name="forum_one_default"),
-            models.CheckConstraint(condition=Q(access__in=membership.Access.values), name="forum_access_known"),
+            models.CheckConstraint(condition=Q(access__in=membership.ForumAccess.values), name="forum_access_known"),
         ]
         # The foreign key uses this index when a view is deleted.
         indexes = [
@@ -158,20 +158,20 @@ class Forum(TenantModel):
 
     def may_be_read_by(self, user: User | None) -> bool:
         """Return whether a user of the account, or a visitor (None), may read the forum."""
-        return self.access in membership.READABLE or (user is not None and self._entry_of(user).may_read)
+        return self.access in membership.READABLE or (user is not None and self._find_rights(user).may_read)
 
     def may_be_joined_by(self, user: User | None) -> bool:
         """Return whether a user of the account may suggest, vote and comment. A visitor (None) has to sign in first."""
-        return user is not None and (self.access == self.Access.PUBLIC or self._entry_of(user).may_write)
+        return user is not None and (self.access == self.Access.PUBLIC or self._find_rights(user).may_write)
 
-    def _entry_of(self, user: User) -> Entry:
+    def _find_rights(self, user: User) -> ForumRights:
         """Return the rights of a user, which are read once for each instance of the forum."""
-        if user.id not in self._entries:
-            self._entries[user.id] = Forum.objects.entry_of(user, self.id)
-        return self._entries[user.id]
+        if user.id not in self._rights:
+            self._rights[user.id] = Forum.objects.find_rights(user, self.id)
+        return self._rights[user.id]
 
     @cached_property
-    def _entries(self) -> dict[int, Entry]:
+    def _rights(self) -> dict[int, ForumRights]:
         return {}
 
     def admits(self, email: str, user: User | None) -> bool:
@@ -182,8 +182,8 @@ class Forum(TenantModel):
         if self.access == self.Access.PUBLIC:
             return True
         user_id, key = (0, membership.key_of_email(email)) if user is None else (user.id, user.email_key)
-        entry = membership.find_entry(self.account, self.id, user_id=user_id, email_key=key)
-        return entry.may_write or (user is not None and (user.role in User.TEAM or entry.may_read))
+        rights = membership.find_rights(self.account, self.id, user_id=user_id, email_key=key)
+        return rights.may_write or (user is not None and (user.role in User.TEAM or rights.may_read))
 
     def members_among(self, user_ids: Collection[int]) -> set[int]:
         """Return those of the users who may read the forum."""

@@ -11,12 +11,16 @@ from accounts.hosts.models import Host
 from accounts.hosts.sites import sites
 from accounts.layout.navigation import is_admin
 from accounts.users.models import User, user_joined
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 from forum.forums.membership import ForumMember
 from forum.forums.models import Forum
 
-sites.register(at_host=Forum.objects.at_host, get=Forum.objects.with_account, all_of=Forum.objects.with_hosts)
-register("settings", Entry("forums", _("Forums"), "forum-settings-forums", "megaphone", order=40, is_shown=is_admin))
+sites.register(
+    find_at_host=Forum.objects.find_at_host, get=Forum.objects.with_account, list_all=Forum.objects.with_hosts
+)
+register(
+    "settings", MenuEntry("forums", _("Forums"), "forum-settings-forums", "megaphone", order=40, is_shown=is_admin)
+)
 
 
 @receiver(account_created)

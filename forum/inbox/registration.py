@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.layout.navigation import is_team
 from core.http.requests import PageRequest
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 from forum.forums.models import Forum
 from forum.forums.requests import has_forum
 from forum.inbox import tabs
@@ -25,5 +25,5 @@ def count_new(request: PageRequest) -> int:
 
 register(
     "main",
-    Entry("inbox", _("Inbox"), "forum-inbox", order=30, is_shown=is_team_of_forum, count=count_new, shortcut="g i"),
+    MenuEntry("inbox", _("Inbox"), "forum-inbox", order=30, is_shown=is_team_of_forum, count=count_new, shortcut="g i"),
 )

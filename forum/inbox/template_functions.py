@@ -4,10 +4,10 @@ from core.pages.templates import template_filter
 from forum.comments.models import Comment
 from forum.comments.pages.forms import EditCommentForm
 from forum.posts.models import Post
-from forum.posts.pages.writing import EditForm
+from forum.posts.pages.writing import EditPostForm
 
 
 @template_filter
 def version_digest(row: Post | Comment) -> str:
     """Return the digest of the texts. The approval form submits it, so that changed texts are not approved unseen."""
-    return EditCommentForm.version_of(row) if isinstance(row, Comment) else EditForm.version_of(row)
+    return EditCommentForm.version_of(row) if isinstance(row, Comment) else EditPostForm.version_of(row)

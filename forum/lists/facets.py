@@ -86,7 +86,7 @@ COUNTER = Counter(
 )
 
 
-class Selection(NamedTuple):
+class FacetSelection(NamedTuple):
     """The values by which a list is filtered. None stands for all values."""
 
     category_id: int | None = None
@@ -95,7 +95,7 @@ class Selection(NamedTuple):
     tag: str | None = None
 
 
-NO_SELECTION = Selection()
+NO_SELECTION = FacetSelection()
 
 
 class Facets(NamedTuple):
@@ -109,7 +109,7 @@ class Facets(NamedTuple):
     tags: dict[str, int]
 
 
-def count_facets(account_id: int, forum_id: int, selection: Selection, *, include_closed: bool) -> Facets:
+def count_facets(account_id: int, forum_id: int, selection: FacetSelection, *, include_closed: bool) -> Facets:
     """Return the numbers of posts of a forum by value. `include_closed` is for the team, which sees all closed posts."""
     values = {name: value for name, value in selection._asdict().items() if value is not None}
     parameters = {name: Int8(value) if isinstance(value, int) else value for name, value in values.items()}

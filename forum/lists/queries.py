@@ -18,7 +18,7 @@ from core.search.queries import find_similar, search, search_transaction
 from forum.categories.models import Category
 from forum.forums.membership import READABLE
 from forum.forums.models import Forum
-from forum.lists.facets import NO_SELECTION, Selection
+from forum.lists.facets import NO_SELECTION, FacetSelection
 from forum.lists.team_filters import NO_FILTER, TeamFilter
 
 # The posts of a forum that the team has not approved yet.
@@ -136,7 +136,7 @@ class PostQuerySet(AccessQuerySet[Any]):
         )
         return posts.filter(Q(visibility=Visibility.OPEN) | closed)
 
-    def selected(self, selection: Selection) -> Self:
+    def selected(self, selection: FacetSelection) -> Self:
         """Return the posts that have all values of the selection."""
         values = {name: value for name, value in selection._asdict().items() if value is not None and name != "tag"}
         return self.filter(**values) if selection.tag is None else self.filter(**values, tags__contains=[selection.tag])
@@ -214,7 +214,7 @@ class PostQuerySet(AccessQuerySet[Any]):
         *,
         account: Account,
         forum_id: int,
-        selection: Selection = NO_SELECTION,
+        selection: FacetSelection = NO_SELECTION,
         team_filter: TeamFilter = NO_FILTER,
         start: int,
         size: int,

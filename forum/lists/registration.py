@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts.users.names import public_name
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 from core.pages.templates import template_filter, template_function
 from forum.forums.requests import has_forum
 from forum.lists.pages.base import on_behalf_of
@@ -11,11 +11,11 @@ from forum.lists.pages.filters import kind_name
 
 register(
     "main",
-    Entry("suggestions", _("Suggestions"), "forum-suggestions", order=10, is_shown=has_forum, shortcut="g s"),
-    Entry("roadmap", _("Roadmap"), "forum-roadmap", order=20, is_shown=has_forum),
+    MenuEntry("suggestions", _("Suggestions"), "forum-suggestions", order=10, is_shown=has_forum, shortcut="g s"),
+    MenuEntry("roadmap", _("Roadmap"), "forum-roadmap", order=20, is_shown=has_forum),
 )
 for menu in ("user", "profile"):
-    register(menu, Entry("posts", _("My suggestions and votes"), "forum-own-posts", "lightbulb", order=20))
+    register(menu, MenuEntry("posts", _("My suggestions and votes"), "forum-own-posts", "lightbulb", order=20))
 
 template_filter(public_name)
 template_filter(kind_name)

@@ -19,7 +19,7 @@ from django.db.models.expressions import RawSQL
 
 from accounts.account.models import Account
 from accounts.users.models import User
-from forum.lists.facets import NO_SELECTION, Selection, count_facets
+from forum.lists.facets import NO_SELECTION, FacetSelection, count_facets
 from forum.lists.queries import Columns, PostQuerySet, closed_author_id, merge_partitions, values_by_id
 from forum.lists.team_filters import NO_FILTER, TeamFilter, TeamOrder
 
@@ -32,7 +32,7 @@ def page_of_forum(
     *,
     account: Account,
     forum_id: int,
-    selection: Selection,
+    selection: FacetSelection,
     matches: int | None = None,
     order: str,
     start: int,
@@ -80,7 +80,7 @@ def page_of_team(
     *,
     account: Account,
     forum_id: int,
-    selection: Selection,
+    selection: FacetSelection,
     order: str | TeamOrder,
     team_filter: TeamFilter = NO_FILTER,
     start: int,
@@ -101,7 +101,7 @@ def page_of_team(
     return values_by_id(account, ids, columns)
 
 
-def can_use_category_index(selection: Selection, order: str) -> bool:
+def can_use_category_index(selection: FacetSelection, order: str) -> bool:
     """Return whether an index of categories serves the list.
 
     Such an index exists for each order of a category's list. For a status in a category, an index exists only for the order `new`.
@@ -115,7 +115,7 @@ def _merged(
     account: Account,
     forum_id: int,
     user: User | None,
-    selection: Selection,
+    selection: FacetSelection,
     order: str,
     team_filter: TeamFilter = NO_FILTER,
     *,
@@ -123,7 +123,7 @@ def _merged(
     size: int,
 ) -> models.QuerySet[Any]:
     columns = {"category_id": selection.category_id, "status_id": selection.status_id}
-    others = Selection(kind=selection.kind, tag=selection.tag)
+    others = FacetSelection(kind=selection.kind, tag=selection.tag)
 
     def select(posts: PostQuerySet) -> models.QuerySet[Any]:
         return team_filter.select(posts.selected(others))
@@ -141,7 +141,7 @@ def _merged(
 
 
 def _collected(
-    account: Account, forum_id: int, user: User | None, selection: Selection, order: str, *, start: int, size: int
+    account: Account, forum_id: int, user: User | None, selection: FacetSelection, order: str, *, start: int, size: int
 ) -> models.QuerySet[Any]:
     order_by = PostQuerySet.PAGE_ORDERS[order]
     rows = account.posts.listed_for(user).of_forum(forum_id).selected(selection).order_by()

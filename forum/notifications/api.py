@@ -13,7 +13,7 @@ from core.api.serializers import format_time
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from core.http.api_requests import APIRequest
-from forum.notifications.models import Notification, NotificationQuerySet, Reason
+from forum.notifications.models import Notification, NotificationQuerySet, NotificationReason
 from forum.notifications.texts import describe
 
 
@@ -33,7 +33,7 @@ class NotificationViewSet(Paged):
         try:
             unread = BooleanField().run_validation(self.parameters.get("unread") or None)
         except FieldErrors as caught:
-            errors["unread"] = caught.errors[0].within("unread")
+            errors["unread"] = caught.errors[0].move_into("unread")
         self.read_page("unread", errors=errors)
         rows = self.get_queryset()
         if unread is not None:
@@ -47,7 +47,7 @@ class NotificationViewSet(Paged):
         return {
             "id": row.id,
             "kind": activity.kind,
-            "reason": Reason(row.reason).name.lower(),
+            "reason": NotificationReason(row.reason).name.lower(),
             "post_id": activity.post_id,
             "comment_id": activity.comment_id,
             "note_id": activity.note_id,

@@ -28,7 +28,7 @@ from accounts.mail.sending import (
     single_line,
     supported_language,
 )
-from accounts.users.delivery import Delivery
+from accounts.users.delivery import NotificationDelivery
 from accounts.users.models import User
 from core.jobs.registry import has_time_left, job, periodic_job
 from forum.activities.models import Activity
@@ -76,7 +76,7 @@ def send_due_notifications() -> None:
 
 def _claim_due(now: datetime) -> bool:
     """Add jobs for the first e-mails that are due, in one transaction. Return whether there were any."""
-    at_once = Delivery.AT_ONCE
+    at_once = NotificationDelivery.AT_ONCE
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute(CLAIM_DUE, [now, BATCH_SIZE, at_once, at_once, at_once])
@@ -95,7 +95,7 @@ def _claim_due(now: datetime) -> bool:
 def send_notifications(*, account_id: int, user_id: int, ids: list[int]) -> None:
     """Send notifications to a user by e-mail, except those that the user no longer wants or may no longer see."""
     users = User.objects.select_related("account").filter(account_id=account_id, id=user_id, is_active=True)
-    user = users.exclude(notification=User.Notification.NONE).exclude(delivery=Delivery.NEVER).first()
+    user = users.exclude(notification=User.Notification.NONE).exclude(delivery=NotificationDelivery.NEVER).first()
     if user is None or user.bounced_at is not None:
         return
     waiting = Notification.objects.filter(account_id=account_id).shown_to(user).unread().without_outdated_reminders()
@@ -148,7 +148,7 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
             user, sender, None if post is None or post.category_id is None else post.id
         )
         reason = _("You receive this e-mail because %(reason)s.") % {"reason": reason_of(rows, user)}
-        look = Look.of(account, name=sender.name, host=sender.host)
+        look = Look.read(account, name=sender.name, host=sender.host)
         text = as_text(blocks, reason, unsubscribe_url)
         html = as_html(subject, blocks, look, reason, unsubscribe_url)
     headers = {
@@ -190,9 +190,9 @@ def message_id(*parts: Any) -> str:
 def reason_of(rows: list[Notification], user: User) -> str:
     """Return the reason of the e-mail: for several suggestions or notes the user's choice of a digest, otherwise the strongest reason."""
     if len(set(map(_subject, rows))) > 1:
-        if user.delivery == Delivery.DAILY:
+        if user.delivery == NotificationDelivery.DAILY:
             return _("you chose one e-mail a day with all notifications")
-        if user.delivery == Delivery.WEEKLY:
+        if user.delivery == NotificationDelivery.WEEKLY:
             return _("you chose one e-mail a week with all notifications")
     return str(Notification.Reason(min(row.reason for row in rows)).label)
 

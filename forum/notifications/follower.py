@@ -14,7 +14,7 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.changes.followers import ChangeFollower
 from core.changes.models import Change
-from core.jobs.registry import MAX_TURN, RetryDelays, has_time_left, job
+from core.jobs.registry import MAX_TIME_SLICE, RetryDelays, has_time_left, job
 from core.registry import registry
 from forum.activities.models import Activity
 from forum.notifications.notes import note_source
@@ -118,7 +118,7 @@ class NotificationFollower(ChangeFollower):
         Activity.objects.filter(account_id=account.id, id__in=ids).update(announced=True)
 
 
-@job(time_limit=300, retry=RetryDelays(10, 60, 600), turn=MAX_TURN)
+@job(time_limit=300, retry=RetryDelays(10, 60, 600), time_slice=MAX_TIME_SLICE)
 def announce_rest(*, account_id: int) -> None:
     """Announce the pending activities of an account, `MAX_ACTIVITIES` in each transaction."""
     account = Account.objects.filter(id=account_id).first()

@@ -14,7 +14,7 @@ from forum.activities.models import Activity
 from forum.notifications.notes import note_source
 
 
-class Reason(models.IntegerChoices):
+class NotificationReason(models.IntegerChoices):
     """Why a user receives a notification. If several reasons apply, the lowest number counts."""
 
     MENTIONED = 1, _("you were mentioned")
@@ -75,7 +75,7 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
 class Notification(TenantModel):
     """A notification for one user about one activity."""
 
-    Reason = Reason
+    Reason = NotificationReason
 
     # The details of the note, if `with_details` has read one (`forum.notifications.notes`).
     note: dict[str, Any] | None = None
@@ -83,7 +83,7 @@ class Notification(TenantModel):
     user_id = models.BigIntegerField()
     activity_id = models.BigIntegerField()
     activity = foreign_object(Activity, "activity_id")
-    reason = models.SmallIntegerField(choices=Reason.choices)
+    reason = models.SmallIntegerField(choices=NotificationReason.choices)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     read_at = models.DateTimeField(null=True)
     # When the e-mail is due. Null if no e-mail will be sent, or if a job for it exists already.

@@ -3,12 +3,12 @@
 from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
 from core.openapi.values import BOOLEAN, ID, NAME, TIME, array_of, object_of, one_of, or_null
 from forum.activities.models import Activity
-from forum.notifications.models import Reason
+from forum.notifications.models import NotificationReason
 
 NOTIFICATION = object_of(
     id=ID,
     kind=one_of(Activity.Kind.values),
-    reason=one_of(reason.name.lower() for reason in Reason),
+    reason=one_of(reason.name.lower() for reason in NotificationReason),
     post_id=or_null(ID),
     comment_id=or_null(ID),
     note_id=or_null(ID),

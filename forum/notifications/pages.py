@@ -15,7 +15,7 @@ from accounts.layout.settings import parse_id
 from accounts.mail import links
 from accounts.mail.sending import supported_language
 from accounts.sign_in.pages.email_links import render_invalid_link
-from accounts.users.delivery import Delivery
+from accounts.users.delivery import NotificationDelivery
 from accounts.users.models import User
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
@@ -140,7 +140,9 @@ class UnsubscribePage(Page):
         if stop == "post" and post is not None:
             in_transaction(lambda: Follow.objects.choose(post, by=user, follows=False))
         elif stop:
-            in_transaction(lambda: user.change_preferences(delivery=Delivery.NEVER))
+            in_transaction(lambda: user.change_preferences(delivery=NotificationDelivery.NEVER))
         # The language of the e-mail.
         with override(supported_language(user.language or request.account.language)):
-            return self.render(recipient=user, post=post, stopped=stop, is_off=user.delivery == Delivery.NEVER)
+            return self.render(
+                recipient=user, post=post, stopped=stop, is_off=user.delivery == NotificationDelivery.NEVER
+            )

@@ -14,7 +14,7 @@ from accounts.users.delivery import delivery_time
 from accounts.users.models import User
 from forum.activities.models import Activity
 from forum.comments.mentions import mentioned_ids
-from forum.notifications.models import Notification, Reason
+from forum.notifications.models import Notification, NotificationReason
 from forum.posts.models import Post
 
 # The number of notifications that one statement inserts.
@@ -120,8 +120,8 @@ def recipients_of(
         "is_assignment": is_assignment,
         "is_internal": is_internal,
         "is_closed": is_internal or (post is not None and (post.is_private or not post.approved)),
-        **{reason.name: reason.value for reason in Reason},
-        "RESPONSIBLE": Reason.TASK if kind == Activity.Kind.REMINDER else Reason.RESPONSIBLE,
+        **{reason.name: reason.value for reason in NotificationReason},
+        "RESPONSIBLE": NotificationReason.TASK if kind == Activity.Kind.REMINDER else NotificationReason.RESPONSIBLE,
     }
     with connection.cursor() as cursor:
         cursor.execute(RECIPIENTS, parameters)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.users.models import User, user_joined
 from core.changes.followers import register_follower
 from core.http.requests import PageRequest
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 from core.registry import newest_id, registry
 from forum.activities.models import Activity
 from forum.forums.models import Forum
@@ -37,7 +37,7 @@ def unread_notifications(request: PageRequest) -> int:
 
 register(
     "header",
-    Entry(
+    MenuEntry(
         "notifications",
         _("Notifications"),
         "forum-notifications",

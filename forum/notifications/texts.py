@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from accounts.statuses.default_names import status_name
 from forum.activities.models import Activity
-from forum.notifications.models import Notification, Reason
+from forum.notifications.models import Notification, NotificationReason
 from forum.notifications.notes import note_source
 from forum.texts.markdown import as_plain_text, excerpt, truncate
 
@@ -61,7 +61,7 @@ def title_of(notification: Notification) -> str:
 def sentence_of(activity: Activity, reason: int) -> str:
     """Return a sentence that describes an activity, without a full stop."""
     names = {"name": activity.user.public_name, "status": status_name_of(activity.after)}
-    if reason == Reason.MENTIONED and activity.kind in (Kind.COMMENT, Kind.NEW_POST):
+    if reason == NotificationReason.MENTIONED and activity.kind in (Kind.COMMENT, Kind.NEW_POST):
         return _("%(name)s mentioned you") % names
     sentences: dict[str, str] = {
         Kind.NEW_POST: _("New suggestion by %(name)s"),

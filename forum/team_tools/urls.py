@@ -1,9 +1,9 @@
 from django.urls import path
 
-from forum.team_tools.pages.merge import MergePage
+from forum.team_tools.pages.merge import MergePostPage
 from forum.team_tools.pages.tools import ToolsPage
 
 urlpatterns = [
     path("app/posts/<id:id>/team", ToolsPage.as_view(), name="forum-post-team"),
-    path("app/posts/<id:id>/merge", MergePage.as_view(), name="forum-post-merge"),
+    path("app/posts/<id:id>/merge", MergePostPage.as_view(), name="forum-post-merge"),
 ]

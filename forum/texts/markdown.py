@@ -86,10 +86,10 @@ def _link_images(state: StateCore) -> None:
     """Replace images by links, so that browsers of readers do not contact other servers. Within a link, keep only the image's text."""
     for token in state.tokens:
         if token.children and any(child.type == "image" for child in token.children):
-            token.children = list(_without_images(token.children))
+            token.children = list(_remove_images(token.children))
 
 
-def _without_images(tokens: list[Token]) -> Iterator[Token]:
+def _remove_images(tokens: list[Token]) -> Iterator[Token]:
     link_depth = 0
     for token in tokens:
         link_depth += token.nesting if token.type in ("link_open", "link_close") else 0
@@ -281,7 +281,9 @@ def _limit_references(state: StateCore) -> None:
     """Remove long link references ("[a]: address"): many uses of one would expand a short text enormously."""
     references = state.env.get("references", {})
     for label in [
-        label for label, each in references.items() if len(each["href"]) + len(each["title"]) > MAX_REFERENCE_LENGTH
+        label
+        for label, reference in references.items()
+        if len(reference["href"]) + len(reference["title"]) > MAX_REFERENCE_LENGTH
     ]:
         del references[label]
 

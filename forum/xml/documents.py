@@ -1,6 +1,6 @@
 """The XML documents of the Forum API, in the conventions of Rails (`docs/interface.md` shows each).
 
-A `Shape` declares the child elements of an element and their types. It builds the tags once, so that writing a row only joins them
+An `ElementType` declares the child elements of an element and their types. It builds the tags once, so that writing a row only joins them
 with the values.
 """
 
@@ -14,11 +14,11 @@ from core.db.text import escape
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 STRING, INTEGER, DATETIME = "string", "integer", "datetime"
-# The maximum number of ancestors of an element of a `Shape` in a document.
+# The maximum number of ancestors of an element of an `ElementType` in a document.
 MAX_DEPTH = 2
 
 
-class Shape:
+class ElementType:
     """An element whose child elements are single values. `fields` maps their names, with hyphens, to their types."""
 
     def __init__(self, name: str, /, **fields: str) -> None:
@@ -62,7 +62,7 @@ def local_time(moment: datetime, zone: ZoneInfo) -> str:
     return moment.astimezone(zone).isoformat(timespec="seconds")
 
 
-def array(name: str, shape: Shape, rows: Iterable[Sequence[Any]], zone: ZoneInfo, *, depth: int = 0) -> str:
+def array(name: str, shape: ElementType, rows: Iterable[Sequence[Any]], zone: ZoneInfo, *, depth: int = 0) -> str:
     """Return an element of type `array` with an element for each row."""
     margin = "  " * depth
     items = "".join(shape.write(row, zone, depth=depth + 1) for row in rows)
@@ -76,7 +76,7 @@ def document(*parts: str) -> bytes:
     return (DECLARATION + "".join(parts)).encode()
 
 
-USER = Shape(
+USER = ElementType(
     "user",
     created_at=DATETIME,
     description=STRING,
@@ -88,7 +88,7 @@ USER = Shape(
     www=STRING,
 )
 
-POST_IN_LIST = Shape(
+POST_IN_LIST = ElementType(
     "post",
     agent=STRING,
     comments_cache=INTEGER,
@@ -100,7 +100,7 @@ POST_IN_LIST = Shape(
     votes_cache=INTEGER,
 )
 
-POST = Shape(
+POST = ElementType(
     "post",
     agent=STRING,
     category_id=INTEGER,
@@ -116,7 +116,7 @@ POST = Shape(
     votes_cache=INTEGER,
 )
 
-COMMENT = Shape(
+COMMENT = ElementType(
     "comment",
     agent=STRING,
     comment=STRING,
@@ -126,4 +126,4 @@ COMMENT = Shape(
     updated_at=DATETIME,
 )
 
-CATEGORY = Shape("category", id=INTEGER, name=STRING)
+CATEGORY = ElementType("category", id=INTEGER, name=STRING)

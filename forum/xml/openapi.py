@@ -47,5 +47,5 @@ for name in ("create_forum_post", "update_forum_post", "delete_forum_post"):
     RESPONSES[name] = element("PostElement")
 RESPONSES["read_forum_post"] = post_with_comments
 BODIES["create_user"] = {"user": serializers.NewUserSerializer}
-BODIES["create_forum_post"] = {"post": serializers.PostSerializer}
-BODIES["update_forum_post"] = {"post": serializers.TeamPostSerializer}
+BODIES["create_forum_post"] = {"post": serializers.PostElementSerializer}
+BODIES["update_forum_post"] = {"post": serializers.TeamPostElementSerializer}

@@ -11,7 +11,7 @@ from core.openapi.fields import WHITE_SPACE, nullable
 from core.openapi.operations import BODIES
 from core.openapi.schema import OperationSchema, page_parameters
 from core.openapi.values import JSONSchema, object_of
-from forum.xml.documents import DATETIME, INTEGER, Shape
+from forum.xml.documents import DATETIME, INTEGER, ElementType
 
 PAGES = page_parameters(DEFAULT_MAX_PAGE_SIZE)
 TYPES = {INTEGER: {"type": "integer"}, DATETIME: {"type": "string", "format": "date-time"}}
@@ -59,12 +59,17 @@ class XMLOperationSchema(OperationSchema):
         if partial:
             # An element without children is treated like a missing one.
             schema["minProperties"] = 1
-        name = serializer.__name__.removesuffix("Serializer").removeprefix("New").removeprefix("Team")
+        name = (
+            serializer.__name__.removesuffix("Serializer")
+            .removesuffix("Element")
+            .removeprefix("New")
+            .removeprefix("Team")
+        )
         return self.component(
             "schemas", f"{name}ChangesElement" if partial else f"New{name}Element", {**schema, "xml": {"name": root}}
         )
 
-    def shape_component(self, name: str, shape: Shape, model: type[Model]) -> JSONSchema:
+    def shape_component(self, name: str, shape: ElementType, model: type[Model]) -> JSONSchema:
         """Return a reference to the component that describes an element of this shape."""
         columns = {column.name: column for column in model._meta.fields}
         properties = {}

@@ -9,7 +9,7 @@ from core.api.serializers import ResourceSerializer
 from forum.posts.api.serializers import StatusCode
 from forum.posts.models import Post
 
-__all__ = ["NewUserSerializer", "PostSerializer", "TeamPostSerializer"]
+__all__ = ["NewUserSerializer", "PostElementSerializer", "TeamPostElementSerializer"]
 
 
 class CategoryOfForum(RelatedField):
@@ -23,7 +23,7 @@ class CategoryOfForum(RelatedField):
         return super().to_internal_value(data)
 
 
-class PostSerializer(ResourceSerializer):
+class PostElementSerializer(ResourceSerializer):
     title = TextField(required=True)
     content = long_text_field()
     kind = ChoiceField(Post.Kind.values)
@@ -35,7 +35,7 @@ class PostSerializer(ResourceSerializer):
         return {name: value for name, value in values.items() if value is not None or name in nullable}
 
 
-class TeamPostSerializer(PostSerializer):
+class TeamPostElementSerializer(PostElementSerializer):
     """The fields that the team may set."""
 
     status = StatusCode()

@@ -16,7 +16,7 @@ from forum.categories.models import Category
 from forum.forums.models import Forum
 from forum.lists.pages.base import route_of_former_path
 from forum.lists.pages.home import PostListPage
-from forum.xml.views import CategoryViewSet, PostViewSet, UserViewSet
+from forum.xml.views import CategoryViewSet, XMLPostViewSet, XMLUserViewSet
 
 
 class CategoryNameConverter:
@@ -66,18 +66,18 @@ def page_or_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
 LIST: dict[str, Any] = {"get": "list", "post": "list"}
 
 urlpatterns = [
-    path("app/users/me.xml", UserViewSet.as_view({"get": "me"}), name="forum-xml-me"),
-    path("app/users/team.xml", UserViewSet.as_view({"get": "team"}), name="forum-xml-team"),
-    path("app/users.xml", UserViewSet.as_view({"post": "create"}), name="forum-xml-users"),
+    path("app/users/me.xml", XMLUserViewSet.as_view({"get": "me"}), name="forum-xml-me"),
+    path("app/users/team.xml", XMLUserViewSet.as_view({"get": "team"}), name="forum-xml-team"),
+    path("app/users.xml", XMLUserViewSet.as_view({"post": "create"}), name="forum-xml-users"),
     path("app/categories.xml", CategoryViewSet.as_view({"get": "list"}), name="forum-xml-categories"),
-    path("app/posts.xml", PostViewSet.as_view({"get": "list", "post": "create"}), name="forum-xml-posts"),
+    path("app/posts.xml", XMLPostViewSet.as_view({"get": "list", "post": "create"}), name="forum-xml-posts"),
     path(
         "app/posts/<id:id>.xml",
-        PostViewSet.as_view(ITEM),
+        XMLPostViewSet.as_view(ITEM),
         name="forum-xml-post",
     ),
 ]
 
 # Browsers get pages at these two routes, other clients XML.
-first_page = path("", page_or_view(PostViewSet.as_view(LIST)), name="forum-home")
-categories = path("<category_name:category_name>", page_or_view(PostViewSet.as_view(LIST)), name="forum-category")
+first_page = path("", page_or_view(XMLPostViewSet.as_view(LIST)), name="forum-home")
+categories = path("<category_name:category_name>", page_or_view(XMLPostViewSet.as_view(LIST)), name="forum-category")

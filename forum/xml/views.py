@@ -19,7 +19,7 @@ from accounts.statuses.models import Status
 from accounts.users.api import NewUserSerializer
 from accounts.users.models import PRIVATE_NAMES, User
 from core.api.fields import MISSING
-from core.api.paging import Page
+from core.api.paging import ListPage
 from core.api.routing import path_of
 from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
@@ -28,7 +28,7 @@ from core.http.api_requests import APIRequest
 from forum.categories.models import Category
 from forum.comments.models import Comment
 from forum.forums.limits import limit_new_member
-from forum.forums.membership import Entry, ForumMember
+from forum.forums.membership import ForumMember, ForumRights
 from forum.forums.models import Forum
 from forum.forums.requests import agent_of
 from forum.lists.queries import PostQuerySet
@@ -36,14 +36,14 @@ from forum.posts.models import Post
 from forum.xml import documents
 from forum.xml.formats import XMLParser, XMLRenderer
 from forum.xml.schema import XMLOperationSchema
-from forum.xml.serializers import PostSerializer, TeamPostSerializer
+from forum.xml.serializers import PostElementSerializer, TeamPostElementSerializer
 
 
 class MayReadForum(BasePermission):
     """Access for users who may read the forum of the request. The forum does not show who belongs to it."""
 
     def has_permission(self, request: Request, view: APIView) -> bool:
-        if not cast(XMLViewSet, view).entry.may_read:
+        if not cast(XMLViewSet, view).rights.may_read:
             # The request was counted, but the answer to wrong credentials has no headers of limits.
             request._request.limit_status = None  # type: ignore[attr-defined]  # an attribute of `TenantRequest`
             raise AuthenticationFailed
@@ -61,13 +61,13 @@ class XMLViewSet(TenantViewSet):
     schema = XMLOperationSchema()
 
     @cached_property
-    def entry(self) -> Entry:
+    def rights(self) -> ForumRights:
         """The rights of the user in the forum: to read, to suggest, and to change their suggestions."""
-        return Forum.objects.entry_of(self.request.user, self.forum_id)
+        return Forum.objects.find_rights(self.request.user, self.forum_id)
 
     def check_may_write(self) -> None:
         """Raise PermissionDenied for a user who may only read the forum."""
-        if not self.entry.may_write:
+        if not self.rights.may_write:
             raise PermissionDenied("Only members of this forum may do this")
 
     @property
@@ -97,7 +97,7 @@ class XMLViewSet(TenantViewSet):
         return children
 
 
-class UserViewSet(XMLViewSet):
+class XMLUserViewSet(XMLViewSet):
     def me(self, request: APIRequest) -> HttpResponse:
         return Response(documents.document(self.as_element(request.user)))
 
@@ -133,7 +133,7 @@ class CategoryViewSet(XMLViewSet):
         return Response(documents.document(documents.array("categories", documents.CATEGORY, rows, self.zone)))
 
 
-class PostViewSet(XMLViewSet):
+class XMLPostViewSet(XMLViewSet):
     def get_queryset(self) -> PostQuerySet:
         rows: PostQuerySet = self.account.posts.visible_in_forum(self.request.user)
         return rows.of_forum(self.forum_id).with_names()
@@ -168,12 +168,12 @@ class PostViewSet(XMLViewSet):
         body = documents.document(documents.array("posts", documents.POST_IN_LIST, rows[: page.size], self.zone))
         return Response(body, headers={"Link": link})
 
-    def read_list(self, parameters: dict[str, Any]) -> tuple[Page, str, Status | None]:
+    def read_list(self, parameters: dict[str, Any]) -> tuple[ListPage, str, Status | None]:
         """Return the page, the order, and the status to filter by. Raise FieldErrors with all invalid parameters."""
         errors: list[FieldError] = []
-        page: Page | None = None
+        page: ListPage | None = None
         try:
-            page = Page.read(parameters)
+            page = ListPage.read(parameters)
         except FieldErrors as caught:
             errors += caught.errors
         order, status = parameters.get("order"), None
@@ -238,8 +238,12 @@ class PostViewSet(XMLViewSet):
 
         return Response(documents.document(self.as_element(in_transaction(act))))
 
-    def get_serializer_class(self) -> type[PostSerializer]:
-        return TeamPostSerializer if self.action == "update" and self.request.user.is_team else PostSerializer
+    def get_serializer_class(self) -> type[PostElementSerializer]:
+        return (
+            TeamPostElementSerializer
+            if self.action == "update" and self.request.user.is_team
+            else PostElementSerializer
+        )
 
     def get_serializer_context(self) -> dict[str, Any]:
         return {**super().get_serializer_context(), "forum_id": self.forum_id}

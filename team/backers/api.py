@@ -14,7 +14,7 @@ from core.errors import FieldError, FieldErrors
 from core.http.api_requests import APIRequest
 from core.search.queries import search_transaction
 from team.backers.post_revenue import page_by, stored_revenue
-from team.backers.queries import backers_of, in_order_of_revenue, revenue_of, total_revenue
+from team.backers.queries import backers_of, order_by_revenue, revenue_of, total_revenue
 from team.backers.segments import PARAMETERS, SuggestionFilter
 
 # The values of `order`, and the columns of `PostRevenue`.
@@ -38,7 +38,7 @@ class BackersViewSet(Paged):
         self.read_page()
         self.check_post(id)
         account, user = self.account, request.user
-        clients = in_order_of_revenue(backers_of(account, user, id), account, user)
+        clients = order_by_revenue(backers_of(account, user, id), account, user)
         rows = self.paginate_queryset(clients.values_list("id", "name"))
         revenue = revenue_of(account, user, [id for id, _ in rows]) if rows else {}
         return self.get_paginated_response(

@@ -26,7 +26,7 @@ from core.jobs.registry import has_time_left, periodic_job
 from crm.clients.models import Client
 from forum.posts.models import Post
 from team.backers.queries import backers_of, total_revenue, values_of
-from team.summaries.revenue import FIGURES, Revenue, as_revenue, in_order_of_currency, revenue_by
+from team.summaries.revenue import FIGURES, Revenue, as_revenue, order_by_currency, revenue_by
 
 # The number of queued rows that one transaction processes.
 BATCH_SIZE = 100
@@ -151,7 +151,7 @@ def stored_revenue(account: Account, post_ids: Collection[int]) -> dict[int, tup
     """Return the number of clients and the revenue of each of these posts that has clients, with one statement."""
     rows = account.post_revenues.filter(post_id__in=post_ids)
     found: dict[int, tuple[int, list[Revenue]]] = {}
-    for row in in_order_of_currency(account, rows, "post_id").values():
+    for row in order_by_currency(account, rows, "post_id").values():
         found.setdefault(row["post_id"], (row["clients"], []))[1].append(as_revenue(row))
     return found
 
@@ -244,7 +244,7 @@ def figures_of(account: Account, post_id: int) -> tuple[int | None, set[int], di
     client_ids = set() if forum_id is None else set(backers_of(account, user, post_id).values_list("id", flat=True))
     if not client_ids:
         return forum_id, client_ids, {}
-    revenue = {each.currency: each for each in total_revenue(account, user, post_id)}
+    revenue = {total.currency: total for total in total_revenue(account, user, post_id)}
     revenue.setdefault(account.currency, Revenue(account.currency, 0, Decimal(0), 0, Decimal(0)))
     return forum_id, client_ids, revenue
 
@@ -268,9 +268,9 @@ def update_post(account: Account, post_id: int) -> None:
                 forum_id=forum_id,
                 currency=currency,
                 clients=len(client_ids),
-                **{name: getattr(each, name) for name in FIGURES},
+                **{name: getattr(total, name) for name in FIGURES},
             )
-            for currency, each in revenue.items()
+            for currency, total in revenue.items()
             if forum_id is not None
         ],
         update_conflicts=True,

@@ -23,7 +23,7 @@ from accounts.users.models import User
 from core.db.arrays import equals_any_of
 from crm.clients.models import ClientQuerySet
 from crm.contacts.models import ContactQuerySet
-from team.summaries.revenue import Revenue, as_revenue, in_order_of_currency, revenue_by
+from team.summaries.revenue import Revenue, as_revenue, order_by_currency, revenue_by
 
 
 def customers_of(account: Account, post_id: int) -> tuple[QuerySet[Any], ...]:
@@ -58,7 +58,7 @@ def revenue_of(account: Account, user: User, client_ids: Collection[int]) -> dic
     """Return the revenue of each client that has open or won deals, with one statement."""
     rows = revenue_by(account, user.access, "client_id", "currency", client_id__in=client_ids)
     found: defaultdict[int, list[Revenue]] = defaultdict(list)
-    for row in in_order_of_currency(account, rows, "client_id"):
+    for row in order_by_currency(account, rows, "client_id"):
         found[row["client_id"]].append(as_revenue(row))
     return dict(found)
 
@@ -67,10 +67,10 @@ def total_revenue(account: Account, user: User, post_id: int) -> list[Revenue]:
     """Return the revenue of all clients behind a suggestion, per currency. Sums of different currencies are never added."""
     clients = backers_of(account, user, post_id).order_by().values("id")
     rows = revenue_by(account, user.access, "currency", client_id__in=clients)
-    return [as_revenue(row) for row in in_order_of_currency(account, rows)]
+    return [as_revenue(row) for row in order_by_currency(account, rows)]
 
 
-def in_order_of_revenue(clients: QuerySet, account: Account, user: User) -> QuerySet:
+def order_by_revenue(clients: QuerySet, account: Account, user: User) -> QuerySet:
     """Order clients by the sum of their open and won deals in the currency of the account, the highest first."""
     revenue = revenue_by(account, user.access, "client_id", client_id=OuterRef("id"), currency=account.currency)
     total = revenue.annotate(total=F("open_sum") + F("won_sum")).values("total")[:1]

@@ -62,7 +62,7 @@ def differs(account: Account, post_id: int) -> bool:
     backers = account.post_backers.filter(post_id=post_id).values_list("client_id", flat=True)
     rows = account.post_revenues.filter(post_id=post_id).values_list("currency", "forum_id", "clients", *FIGURES)
     expected = {
-        (currency, forum_id, len(client_ids), *(getattr(each, name) for name in FIGURES))
-        for currency, each in revenue.items()
+        (currency, forum_id, len(client_ids), *(getattr(total, name) for name in FIGURES))
+        for currency, total in revenue.items()
     }
     return set(backers) != client_ids or set(rows) != expected

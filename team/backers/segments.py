@@ -27,7 +27,7 @@ from core.search.queries import search_transaction
 from crm.fields.conditions import read_number
 from team.lists.declarations import LISTS
 from team.lists.queries import ListQuery
-from team.lists.saved_views import VIEW_GONE, SavedView, find_view, open_view, within_query
+from team.lists.saved_views import VIEW_GONE, SavedView, find_view, move_into_query, open_view
 
 SEGMENT, MIN_REVENUE, MIN_CLIENTS = "segment", "min_revenue", "min_clients"
 PARAMETERS = (SEGMENT, MIN_REVENUE, MIN_CLIENTS)
@@ -113,7 +113,7 @@ def read_segment(text: str, account: Account, user: User, views: list[SavedView]
     segment = open_view(view, user)
     # Without a filter that is gone, the segment would have more clients than its name says.
     if errors := [error for error in segment.errors if error.field not in HARMLESS_ERRORS]:
-        raise within_query(errors[0], SEGMENT)
+        raise move_into_query(errors[0], SEGMENT)
     return {"view": view, "segment": segment}
 
 

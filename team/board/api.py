@@ -16,7 +16,7 @@ from core.http.api_requests import APIRequest
 from core.search.queries import MAX_QUERY_LENGTH
 from crm.deals.api import DealSerializer
 from crm.deals.models import Deal
-from team.board.columns import Board, BoardQuery, Card, Column, Total, board_query, read_board
+from team.board.columns import Board, BoardColumn, BoardQuery, Card, Total, board_query, read_board
 from team.board.moves import MAX_PLACE, Move, move_deal
 
 MAX_ID = 10**18 - 1
@@ -97,7 +97,7 @@ class BoardViewSet(JSONViewSet):
             "columns": [self.represent_column(column) for column in board.columns],
         }
 
-    def represent_column(self, column: Column) -> dict[str, Any]:
+    def represent_column(self, column: BoardColumn) -> dict[str, Any]:
         totals = column.totals
         return {
             "status_id": column.status.id or None,

@@ -90,13 +90,19 @@ class BoardQuery(ListQuery):
     @property
     def is_stored(self) -> bool:
         """True if the filters select deals by their responsible user alone, so that `DealCount` has the numbers."""
-        others = [each for each in self.conditions if not is_responsible(each.field.name, each.operator)]
+        others = [
+            condition for condition in self.conditions if not is_responsible(condition.field.name, condition.operator)
+        ]
         return not (self.q or others or self.special.keys() - {"mine"})
 
     @property
     def responsible_ids(self) -> set[int] | None:
         """The users who may be responsible for the deals, by the user's access and the filters; None for any user and for nobody."""
-        sets = [{each.value} for each in self.conditions if is_responsible(each.field.name, each.operator)]
+        sets = [
+            {condition.value}
+            for condition in self.conditions
+            if is_responsible(condition.field.name, condition.operator)
+        ]
         if "mine" in self.special:
             sets.append({self.user.id})
         if self.user.access.responsible_ids is not None:
@@ -165,8 +171,8 @@ def is_rotting(days_in_stage: int, rot_days: int | None, *, is_planned: bool) ->
 
 
 @dataclass
-class Column:
-    """A status with its first deals, or those after a card. `Status.for_none` has the deals without a status."""
+class BoardColumn:
+    """A status with its first deals, or those after a card. `Status.make_placeholder` has the deals without a status."""
 
     status: Status
     # None if more deals match than are counted.
@@ -194,7 +200,7 @@ class Column:
 class Board:
     pipelines: list[Pipeline]
     pipeline: Pipeline
-    columns: list[Column]
+    columns: list[BoardColumn]
 
 
 def read_board(query: BoardQuery, *, status_ids: Iterable[int] | None = None) -> Board:
@@ -242,9 +248,9 @@ def chosen_pipeline(query: BoardQuery, pipelines: list[Pipeline], statuses: list
     return by_id.get(of_column or 0, pipelines[0])
 
 
-def read_columns(query: BoardQuery, statuses: list[Status]) -> list[Column]:
+def read_columns(query: BoardQuery, statuses: list[Status]) -> list[BoardColumn]:
     """Return the columns with their numbers and cards, in two or three statements, whatever the number of columns."""
-    columns = {status.id: Column(status) for status in statuses}
+    columns = {status.id: BoardColumn(status) for status in statuses}
     if not columns:
         return []
     ids = read_stored(query, columns) if query.is_stored else read_matching(query, columns)
@@ -257,7 +263,7 @@ def read_columns(query: BoardQuery, statuses: list[Status]) -> list[Column]:
     return list(columns.values())
 
 
-def read_cards(query: BoardQuery, ids: list[int], columns: dict[int, Column]) -> dict[int, Card]:
+def read_cards(query: BoardQuery, ids: list[int], columns: dict[int, BoardColumn]) -> dict[int, Card]:
     """Return the cards of the deals in these columns, by the ids of the deals."""
     cards, today = {}, timezone.localdate()
     for row in _cards(account_id=query.account.id, ids=ids, **query.user.access.arguments) if ids else ():
@@ -293,7 +299,7 @@ def total_of(status: Status, currency: str, deals: int, price: Decimal) -> Total
 # Deals of the account, or of some users: their numbers are stored.
 
 
-def read_stored(query: BoardQuery, columns: dict[int, Column]) -> dict[int, list[int]]:
+def read_stored(query: BoardQuery, columns: dict[int, BoardColumn]) -> dict[int, list[int]]:
     """Set the totals of the columns, and return the ids of their first deals, one more than are shown."""
     counts = DealCount.objects.filter(account=query.account, status_id__in=columns)
     user_ids = query.responsible_ids
@@ -315,7 +321,7 @@ def first_ids(
     With `user_ids`, the first deals of each user are read from the index of the user, and merged.
     """
     if query.after is not None:
-        rows = rows.filter(after(*query.after))
+        rows = rows.filter(is_after(*query.after))
     people, values = "", []
     if user_ids is not None:
         rows = rows.filter(responsible_id=RawSQL("person.id", []))
@@ -343,7 +349,7 @@ def first_ids(
     return {status_id: found[: COLUMN_SIZE + 1] for status_id, found in ids.items()}
 
 
-def after(position: int, id: int) -> Q:
+def is_after(position: int, id: int) -> Q:
     """Return the condition of the deals of a column after a place. The first part limits the scan of the index."""
     return Q(board_position__gte=position) & (Q(board_position__gt=position) | Q(id__gt=id))
 
@@ -351,7 +357,7 @@ def after(position: int, id: int) -> Q:
 # Other filters
 
 
-def read_matching(query: BoardQuery, columns: dict[int, Column]) -> dict[int, list[int]]:
+def read_matching(query: BoardQuery, columns: dict[int, BoardColumn]) -> dict[int, list[int]]:
     """Set the totals of the columns, and return the ids of their first deals that match the filters, one more than are shown."""
     with search_transaction(query.account.id, query.q, is_limited=True) as text:
         rows: Any = query.rows
@@ -363,13 +369,15 @@ def read_matching(query: BoardQuery, columns: dict[int, Column]) -> dict[int, li
         return first_ids(query, rows, columns) if ids is None else ids
 
 
-def is_common(query: BoardQuery, columns: dict[int, Column]) -> bool:
+def is_common(query: BoardQuery, columns: dict[int, BoardColumn]) -> bool:
     """Return whether PostgreSQL estimates that more than `MAX_ESTIMATED` deals match the filters."""
     deals = LISTS["deal"].rows_of(query.account, query.user).in_statuses(columns)  # type: ignore[attr-defined]  # of deals
     return estimate_counts(query.filter_for_estimate(deals))[0] > MAX_ESTIMATED
 
 
-def count_and_rank(query: BoardQuery, rows: QuerySet[Any], columns: dict[int, Column]) -> dict[int, list[int]] | None:
+def count_and_rank(
+    query: BoardQuery, rows: QuerySet[Any], columns: dict[int, BoardColumn]
+) -> dict[int, list[int]] | None:
     """Set the totals and return the ids. Return None if more than `MAX_COUNTED` rows match.
 
     MATERIALIZED makes PostgreSQL plan the subquery for all rows. The subquery still ends at the limit.

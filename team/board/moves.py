@@ -18,7 +18,7 @@ from accounts.users.models import User
 from core.db.prepared import array_literal
 from core.errors import ConcurrentUpdate, Conflict, FieldError
 from crm.deals.models import Deal
-from team.board.columns import after
+from team.board.columns import is_after
 
 # The difference of positions at the ends of a column, and the smallest one between deals that get new positions. New deals have
 # positions in microseconds before 1970, so that the newest deal comes first.
@@ -93,7 +93,7 @@ def move_deal(account: Account, user: User, move: Move) -> Deal:
 
 def find_status(account: Account, id: int) -> Status:
     if id == Status.NONE_ID:
-        return Status.for_none()
+        return Status.make_placeholder()
     status: Status | None = account.statuses.filter(kind=Status.Kind.DEAL, id=id).first()
     if status is None:
         raise FieldError("status_id", _("can't be found"), "missing")
@@ -140,7 +140,7 @@ def first_position(column: QuerySet[Deal]) -> int:
 
 def position_below(column: QuerySet[Deal], position: int, id: int) -> int:
     """Return a position directly below the deal with a position and an id."""
-    below = column.filter(after(position, id)).order_by("board_position", "id")
+    below = column.filter(is_after(position, id)).order_by("board_position", "id")
     next_position: Any = below.values_list("board_position", flat=True).first()
     if next_position is None:
         return position + STEP

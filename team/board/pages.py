@@ -28,7 +28,7 @@ from core.pages.base import redirect
 from core.pages.errors import field_message
 from core.pages.number_fields import WholeNumberField
 from crm.deals.models import Deal
-from team.board.columns import Board, BoardQuery, Card, Column, board_query, read_board, read_cards
+from team.board.columns import Board, BoardColumn, BoardQuery, Card, board_query, read_board, read_cards
 from team.board.moves import MAX_PLACE, Move, move_deal
 from team.fields.names import Names
 from team.lists.declarations import LISTS
@@ -93,8 +93,8 @@ class BoardPage(RecordListPage):
         if board is None or len(board.pipelines) < 2:
             return []
         return [
-            (each, query.query_string(pipeline_id=str(each.id)), each.id == board.pipeline.id)
-            for each in board.pipelines
+            (pipeline, query.query_string(pipeline_id=str(pipeline.id)), pipeline.id == board.pipeline.id)
+            for pipeline in board.pipelines
         ]
 
 
@@ -128,7 +128,7 @@ class MoveForm(Form):
         self.fields["place"].widget = forms.HiddenInput()
         is_won = chosen.outcome == Status.Outcome.WON
         offered = account.won_reasons if is_won else account.lost_reasons
-        reasons = [(each, reason_text(each)) for each in offered]
+        reasons = [(reason, reason_text(reason)) for reason in offered]
         self.set_choices("reason", [*reasons, ("", gettext_lazy("No reason, or another one"))])
 
     @property
@@ -154,7 +154,7 @@ def status_choices(account: Account, statuses: list[Status]) -> list[tuple[Any, 
     return [
         (
             pipeline_name(pipeline),
-            [(each.id, status_name(each)) for each in statuses if each.pipeline_id == pipeline.id],
+            [(status.id, status_name(status)) for status in statuses if status.pipeline_id == pipeline.id],
         )
         for pipeline in account.pipelines.order_by("position", "id")
         if pipeline.id in ids
@@ -184,7 +184,7 @@ class MovePage(TeamPage):
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         deal, statuses = self.find(id), self.statuses()
-        chosen = next((each for each in statuses if each.id == parse_id(request.GET.get("status_id"))), None)
+        chosen = next((status for status in statuses if status.id == parse_id(request.GET.get("status_id"))), None)
         seen_id = parse_id(request.GET.get("seen_status_id"))
         initial = {
             "status_id": chosen.id if chosen else deal.column,
@@ -224,7 +224,7 @@ class MovePage(TeamPage):
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
         statuses = self.statuses()
         status_id = parse_id(request.POST.get("status_id"))
-        chosen = next((each for each in statuses if each.id == status_id), None)
+        chosen = next((status for status in statuses if status.id == status_id), None)
         if chosen is None:
             return self.refuse(id, _("This status was deleted meanwhile. Choose another one."), [])
         if chosen.outcome != Status.Outcome.OPEN and "reason" not in request.POST:
@@ -271,7 +271,7 @@ class MovePage(TeamPage):
             board = read_board(query, status_ids=None if is_whole else {status.id, values["seen_status_id"]} - {None})
         except TooSlow:
             return HttpResponse(headers={"HX-Redirect": self.path_back(deal.id)})
-        card, above = place_in(board.columns, deal.id)
+        card, above = find_card(board.columns, deal.id)
         if card is None and values["after_id"] is not None and not is_whole:
             # The card is below the first ones, which is where the user has dragged it.
             by_id = {column.status.id: column for column in board.columns}
@@ -320,7 +320,7 @@ class MovePage(TeamPage):
         return response
 
 
-def place_in(columns: list[Column], id: int) -> tuple[Card | None, int]:
+def find_card(columns: list[BoardColumn], id: int) -> tuple[Card | None, int]:
     """Return the card of a deal among the first cards of the columns, and the id of the card above it, 0 for none."""
     for column in columns:
         for index, card in enumerate(column.cards):

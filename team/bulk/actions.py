@@ -23,7 +23,7 @@ from core.rows.trash import TrashedId
 from crm.resources.api.writing import read_values
 
 
-class Result:
+class BulkResult:
     """The results of a bulk change, or of its undo, for a row."""
 
     PENDING = ""
@@ -114,8 +114,10 @@ class SetLink(Action):
         for row in changed:
             row.assign({self.field: value}, by=by)
         flush(changed)
-        outcomes = {row.id: Outcome(Result.UNCHANGED) for row in rows}
-        return outcomes | {row.id: Outcome(Result.CHANGED, before[row.id], getattr(row, self.field)) for row in changed}
+        outcomes = {row.id: Outcome(BulkResult.UNCHANGED) for row in rows}
+        return outcomes | {
+            row.id: Outcome(BulkResult.CHANGED, before[row.id], getattr(row, self.field)) for row in changed
+        }
 
     def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
         ids = {before for _row, before, _after in changes if before is not None}
@@ -125,13 +127,13 @@ class SetLink(Action):
         results, restored = {}, []
         for row, before, after in changes:
             if getattr(row, self.field) != after:
-                results[row.id] = Result.CHANGED_SINCE
+                results[row.id] = BulkResult.CHANGED_SINCE
             elif before not in known:
-                results[row.id] = Result.VALUE_GONE
+                results[row.id] = BulkResult.VALUE_GONE
             else:
                 row.assign({self.field: before}, by=by)
                 restored.append(row)
-                results[row.id] = Result.RESTORED
+                results[row.id] = BulkResult.RESTORED
         flush(restored)
         return results
 
@@ -161,14 +163,14 @@ class ChangeTags(Action):
             else:
                 names = row.tags + [name for name in value if not has_tag(row.tags, name)]
             if names == row.tags:
-                outcomes[row.id] = Outcome(Result.UNCHANGED)
+                outcomes[row.id] = Outcome(BulkResult.UNCHANGED)
             elif len({fold(name) for name in names}) > TagsField.MAX_TAGS:
-                outcomes[row.id] = Outcome(Result.TOO_MANY_TAGS)
+                outcomes[row.id] = Outcome(BulkResult.TOO_MANY_TAGS)
             else:
                 row.assign({"tags": names}, by=by)
                 changed.append(row)
         flush(changed)
-        return outcomes | {row.id: Outcome(Result.CHANGED, before[row.id], list(row.tags)) for row in changed}
+        return outcomes | {row.id: Outcome(BulkResult.CHANGED, before[row.id], list(row.tags)) for row in changed}
 
     def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
         """Remove the tags that were added, and add those that were removed. Tags that others changed since stay as they are."""
@@ -181,13 +183,13 @@ class ChangeTags(Action):
                 missing = [name for name in before if not has_tag([*after, *row.tags], name)]
                 names = [name for name in row.tags if not has_tag(added, name)] + missing
             if names == row.tags:
-                results[row.id] = Result.CHANGED_SINCE
+                results[row.id] = BulkResult.CHANGED_SINCE
             elif len({fold(name) for name in names}) > TagsField.MAX_TAGS:
-                results[row.id] = Result.TOO_MANY_TAGS
+                results[row.id] = BulkResult.TOO_MANY_TAGS
             else:
                 row.assign({"tags": names}, by=by)
                 restored.append(row)
-                results[row.id] = Result.RESTORED
+                results[row.id] = BulkResult.RESTORED
         flush(restored)
         return results
 
@@ -215,11 +217,11 @@ class ChangeContactList(Action):
         return prepared
 
     def apply(self, rows: list[Any], value: int, *, by: User) -> dict[int, Outcome]:
-        outcomes = {row.id: Outcome(Result.UNCHANGED) for row in rows}
+        outcomes = {row.id: Outcome(BulkResult.UNCHANGED) for row in rows}
         changed = [row for row in rows if (value in row.contact_list_ids) == self.removes]
         for row in changed:
             self.set_membership(row, value, self.removes, by=by)
-            outcomes[row.id] = Outcome(Result.CHANGED, None, value)
+            outcomes[row.id] = Outcome(BulkResult.CHANGED, None, value)
         flush(changed)
         return outcomes
 
@@ -232,13 +234,13 @@ class ChangeContactList(Action):
         )
         for row, _before, list_id in changes:
             if (list_id in row.contact_list_ids) == self.removes:
-                results[row.id] = Result.CHANGED_SINCE
+                results[row.id] = BulkResult.CHANGED_SINCE
             elif list_id not in known:
-                results[row.id] = Result.VALUE_GONE
+                results[row.id] = BulkResult.VALUE_GONE
             else:
                 self.set_membership(row, list_id, not self.removes, by=by)
                 restored.append(row)
-                results[row.id] = Result.RESTORED
+                results[row.id] = BulkResult.RESTORED
         flush(restored)
         return results
 
@@ -260,16 +262,16 @@ class Trash(Action):
     def apply(self, rows: list[Any], value: None, *, by: User) -> dict[int, Outcome]:
         for row in rows:
             row.trash(by=by)
-        return {row.id: Outcome(Result.CHANGED, None, row.trashed_at.isoformat()) for row in rows}
+        return {row.id: Outcome(BulkResult.CHANGED, None, row.trashed_at.isoformat()) for row in rows}
 
     def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
         results = {}
         for row, _before, trashed_at in changes:
             if row.trashed_at != datetime.fromisoformat(trashed_at):
-                results[row.id] = Result.CHANGED_SINCE
+                results[row.id] = BulkResult.CHANGED_SINCE
                 continue
             row.restore()
-            results[row.id] = Result.RESTORED
+            results[row.id] = BulkResult.RESTORED
         return results
 
 

@@ -145,7 +145,7 @@ class BulkChangeViewSet(Paged):
             LISTS[resource], QueryDict(text.removeprefix("?")), account=self.account, user=self.request.user
         )
         if query.errors:
-            raise FieldErrors(error.within("query") for error in query.errors)
+            raise FieldErrors(error.move_into("query") for error in query.errors)
         try:
             ids = matching_ids(query, limit=MAX_ROWS)
         except TooSlow:

@@ -20,9 +20,9 @@ from accounts.users.models import User
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
-from core.jobs.registry import MAX_TURN, has_time_left, job, periodic_job, register_queue
+from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job, periodic_job, register_queue
 from core.rows.trash import KEPT_FOR
-from team.bulk.actions import ACTIONS, Action, Result
+from team.bulk.actions import ACTIONS, Action, BulkResult
 from team.lists.declarations import LISTS, RecordList
 
 # The resources of which rows can be changed together.
@@ -248,7 +248,9 @@ class BulkChange(TenantModel):
             before={id: outcome.before for id, outcome in outcomes.items()},
             after={id: outcome.after for id, outcome in outcomes.items()},
         )
-        changed, unchanged = (list(results.values()).count(each) for each in (Result.CHANGED, Result.UNCHANGED))
+        changed, unchanged = (
+            list(results.values()).count(result) for result in (BulkResult.CHANGED, BulkResult.UNCHANGED)
+        )
         self.changed += changed
         self.unchanged += unchanged
         self.skipped += len(ids) - changed - unchanged
@@ -264,7 +266,7 @@ class BulkChange(TenantModel):
         changes = [(row, stored[row.id].before, stored[row.id].after) for row in found]
         results = self._missing(ids, found, user) | self.known_action.undo(changes, by=user)
         BulkChangeRow.objects.record(self, "undo_result", results)
-        restored = list(results.values()).count(Result.RESTORED)
+        restored = list(results.values()).count(BulkResult.RESTORED)
         self.restored += restored
         self.kept += len(ids) - restored
         return self._advance(ids, self.State.UNDONE)
@@ -283,7 +285,7 @@ class BulkChange(TenantModel):
             return {}
         rows = cast(Any, getattr(self.account, self.declaration.collection)).accessible_to(user).trashed()
         in_trash = set(rows.filter(id__in=missing).values_list("id", flat=True))
-        return {id: Result.IN_TRASH if id in in_trash else Result.NOT_FOUND for id in missing}
+        return {id: BulkResult.IN_TRASH if id in in_trash else BulkResult.NOT_FOUND for id in missing}
 
     def _advance(self, ids: list[int], end: str) -> bool:
         """Store the progress. At the end, set the state `end` and return False."""
@@ -342,10 +344,10 @@ class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
 
     def to_undo(self, target: int) -> Self:
         """Return the changed rows after an id that undo has not processed."""
-        return self.after(target).filter(result=Result.CHANGED, undo_result=Result.PENDING)
+        return self.after(target).filter(result=BulkResult.CHANGED, undo_result=BulkResult.PENDING)
 
     def left_alone(self) -> Self:
-        done = (Result.PENDING, Result.CHANGED, Result.UNCHANGED, Result.RESTORED)
+        done = (BulkResult.PENDING, BulkResult.CHANGED, BulkResult.UNCHANGED, BulkResult.RESTORED)
         return self.filter(~Q(result__in=done) | ~Q(undo_result__in=done)).order_by("target")
 
     def record(
@@ -398,8 +400,8 @@ class BulkChangeRow(models.Model):
     bulk_change = foreign_object(BulkChange, "bulk_change_id", related_name="bulk_rows")
     # The id of the client, contact or deal. It is no foreign key, because the row may be erased.
     target = models.BigIntegerField()
-    result = models.CharField(max_length=255, default=Result.PENDING)
-    undo_result = models.CharField(max_length=255, default=Result.PENDING)
+    result = models.CharField(max_length=255, default=BulkResult.PENDING)
+    undo_result = models.CharField(max_length=255, default=BulkResult.PENDING)
     before = models.JSONField(null=True)
     after = models.JSONField(null=True)
 
@@ -444,9 +446,9 @@ def process_batch(account_id: int, bulk_change_id: int) -> bool:
 # Jobs
 
 
-@job(time_limit=300, queue=QUEUE, turn=MAX_TURN)
+@job(time_limit=300, queue=QUEUE, time_slice=MAX_TIME_SLICE)
 def run_bulk_change(*, account_id: int, bulk_change_id: int) -> None:
-    """Process the rows of a bulk change, or of its undo, for one turn. Each batch is one transaction. Add a job for the rest."""
+    """Process the rows of a bulk change, or of its undo, for one time slice. Each batch is one transaction. Add a job for the rest."""
     follows = True
     while follows and has_time_left():
         follows = process_batch(account_id, bulk_change_id)

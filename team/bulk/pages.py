@@ -23,7 +23,7 @@ from core.http import throttling
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.formatting import number_text
-from team.bulk.actions import Action, Result
+from team.bulk.actions import Action, BulkResult
 from team.bulk.models import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
 from team.exports.pages import EXPORT, EXPORT_ROUTES, respond_with_csv, too_many
 from team.exports.streams import MAX_EXPORTED
@@ -92,7 +92,7 @@ class ValueForm(Form):
 
 
 @dataclass
-class Selection:
+class BulkSelection:
     """The selected rows of a list: ids, or all rows that match its query."""
 
     resource: str
@@ -136,7 +136,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             return redirect(selection.list_path)
         return self.show_or_apply(selection, action)
 
-    def read_selection(self) -> Selection | None:
+    def read_selection(self) -> BulkSelection | None:
         data, user = self.request.POST, self.request.user
         resource = data.get("resource", "")
         if resource not in RESOURCES:
@@ -145,9 +145,9 @@ class NewBulkChangePage(CreatingPage, TeamPage):
         query = ListQuery.read(LISTS[resource], parameters, account=self.request.account, user=user)
         ids = [id for text in data.getlist("id")[:MAX_SELECTED] if (id := parse_id(text)) is not None]
         is_all = data.get("all") == "1"
-        return Selection(resource, query, list(dict.fromkeys(ids)), is_all)
+        return BulkSelection(resource, query, list(dict.fromkeys(ids)), is_all)
 
-    def problem_of(self, selection: Selection) -> str | None:
+    def problem_of(self, selection: BulkSelection) -> str | None:
         """Count the rows of the selection. Return why they can't be changed, or None."""
         if not selection.is_all:
             selection.number = len(selection.ids)
@@ -165,20 +165,20 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             return _("Nothing matches these filters.")
         return too_many(limit) if selection.number > limit else None
 
-    def export(self, selection: Selection) -> HttpResponse:
+    def export(self, selection: BulkSelection) -> HttpResponse:
         if selection.is_all:
             return redirect(reverse(EXPORT_ROUTES[selection.resource]) + selection.query.query_string())
         throttling.count_export(self.request)
         return respond_with_csv(self.request, selection.query, selection.ids)
 
-    def merge(self, selection: Selection) -> HttpResponse:
+    def merge(self, selection: BulkSelection) -> HttpResponse:
         if selection.is_all or len(selection.ids) != 2:
             messages.error(self.request, _("Select exactly two entries to merge."))
             return redirect(selection.list_path)
         kept_id, merged_id = selection.ids
         return redirect(reverse(MERGE_ROUTES[selection.resource], args=[kept_id], query={"with": merged_id}))
 
-    def show_or_apply(self, selection: Selection, action: Action) -> HttpResponse:
+    def show_or_apply(self, selection: BulkSelection, action: Action) -> HttpResponse:
         is_sent = self.request.POST.get("do") == "apply"
         form = ValueForm(self.request.POST if is_sent else None, action, self.choices(selection, action))
         context: dict[str, Any] = {"selection": selection, "action": action, "form": form}
@@ -193,7 +193,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             return self.show(**context, question=asked)
         return self.apply(selection, action, form, context)
 
-    def form_values(self, selection: Selection, action: Action) -> dict[str, Any]:
+    def form_values(self, selection: BulkSelection, action: Action) -> dict[str, Any]:
         """Return the values that identify the form together with its key."""
         return {
             "resource": selection.resource,
@@ -203,12 +203,12 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             "value": self.request.POST.get(action.field, ""),
         }
 
-    def location_of(self, selection: Selection, action: Action) -> str | None:
+    def location_of(self, selection: BulkSelection, action: Action) -> str | None:
         """Return the path of the change if the form was sent before. Its rows may no longer match the query."""
         id = self.created_row_id(self.form_values(selection, action))
         return reverse("team-bulk-change", args=[id]) if id else None
 
-    def apply(self, selection: Selection, action: Action, form: ValueForm, context: dict[str, Any]) -> HttpResponse:
+    def apply(self, selection: BulkSelection, action: Action, form: ValueForm, context: dict[str, Any]) -> HttpResponse:
         """Start the change, once for each form, and redirect to its page."""
         try:
             ids = list(matching_ids(selection.query, limit=MAX_ROWS)) if selection.is_all else selection.ids
@@ -241,7 +241,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             return change
         return redirect("team-bulk-change", change.id) if change else self.show(**context)
 
-    def show(self, *, selection: Selection, action: Action, form: ValueForm, **context: Any) -> HttpResponse:
+    def show(self, *, selection: BulkSelection, action: Action, form: ValueForm, **context: Any) -> HttpResponse:
         is_changed = bool(context.get("has_changed"))
         status = 409 if is_changed else 422 if form.is_bound and form.errors else 200
         return self.render(
@@ -255,7 +255,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             **context,
         )
 
-    def names(self, selection: Selection) -> list[str]:
+    def names(self, selection: BulkSelection) -> list[str]:
         """Return the names of the first rows that were selected one by one."""
         if selection.is_all:
             return []
@@ -263,7 +263,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
         names = dict(rows.values_list("id", "name"))
         return [names[id] for id in selection.ids[:10] if id in names]
 
-    def choices(self, selection: Selection, action: Action) -> list[tuple[str, str]]:
+    def choices(self, selection: BulkSelection, action: Action) -> list[tuple[str, str]]:
         account = self.request.account
         if action.field == "responsible_id":
             team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
@@ -326,7 +326,7 @@ class BulkChangePage(BulkChanges):
             value=self.value_text(change),
             rows=rows_text(change.resource, change.changed),
             row_route=declaration.row_route,
-            left_alone=[row | {"label": Result.LABELS[row["result"]]} for row in change.left_alone(request.user)],
+            left_alone=[row | {"label": BulkResult.LABELS[row["result"]]} for row in change.left_alone(request.user)],
             left_alone_number=change.skipped + change.kept,
             list_path=reverse(declaration.route, query=QueryDict(change.query)) if change.query else "",
             whole_list_path=reverse(declaration.route),

@@ -88,7 +88,7 @@ class ExportStream:
                 connection.close()
 
 
-class Line:
+class Echo:
     """A file that keeps nothing: `csv.writer` returns what it would write."""
 
     def write(self, text: str) -> str:
@@ -101,17 +101,17 @@ def export(query: ListQuery, ids: Sequence[int]) -> Iterator[bytes]:
     The columns are the number, the name and the columns of the list. The price of a deal is followed by its currency. Rows that were deleted
     meanwhile are left out. Each chunk takes at most five statements.
     """
-    writer = csv_writer(Line())
-    by_name = {each.name: each for each in query.fields}
+    writer = csv_writer(Echo())
+    by_name = {field.name: field for field in query.fields}
     fields = [by_name["name"], *query.shown_fields]
-    names = [each.name for each in fields]
+    names = [field.name for field in fields]
     if "price" in names and "currency" not in names:
         fields.insert(names.index("price") + 1, by_name["currency"])
     # `writerow` returns what `write` of the file returns.
     language = translation.get_language()
 
     def chunks() -> Iterator[bytes]:
-        heading: Any = writer.writerow([_("Number"), *(guarded(str(each.label)) for each in fields)])
+        heading: Any = writer.writerow([_("Number"), *(guarded(str(field.label)) for field in fields)])
         yield (BYTE_ORDER_MARK + heading).encode()
         for start in range(0, len(ids), CHUNK_SIZE):
             chunk = rows_of(query, fields, ids[start : start + CHUNK_SIZE])
@@ -119,10 +119,10 @@ def export(query: ListQuery, ids: Sequence[int]) -> Iterator[bytes]:
             yield "".join(lines).encode()
 
     # The view has returned when the chunks are made, so its language is no longer active.
-    return in_language(language, chunks())
+    return use_language(language, chunks())
 
 
-def in_language(language: str | None, chunks: Iterator[bytes]) -> Iterator[bytes]:
+def use_language(language: str | None, chunks: Iterator[bytes]) -> Iterator[bytes]:
     while True:
         with translation.override(language):
             try:
@@ -140,26 +140,26 @@ def in_language(language: str | None, chunks: Iterator[bytes]) -> Iterator[bytes
 
 
 def rows_of(query: ListQuery, fields: list[Field], ids: Sequence[int]) -> Iterator[list[Any]]:
-    columns = {"id", *(each.column for each in fields)}
+    columns = {"id", *(field.column for field in fields)}
     if query.declaration.resource == "deal":
         columns.add("currency")
     found = query.values(ids, columns)
     rows = [found[id] for id in ids if id in found]
-    links = [(each.type, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
+    links = [(field.type, value_in(row, field)) for row in rows for field in fields if field.type in LINKS]
     names = Names.read(query.account, query.user, links)
     for row in rows:
-        yield [row["id"], *(cell(row, each, names, query) for each in fields)]
+        yield [row["id"], *(cell(row, field, names, query) for field in fields)]
 
 
-def cell(row: dict[str, Any], each: Field, names: Names, query: ListQuery) -> str:
+def cell(row: dict[str, Any], field: Field, names: Names, query: ListQuery) -> str:
     """Return a value as a spreadsheet program reads it: names instead of ids, numbers without grouping, dates as in ISO 8601."""
-    value = value_in(row, each)
+    value = value_in(row, field)
     if value is None:
         return ""
-    if each.type in LINKS:
-        return guarded(names.of(each.type, value))
-    if each.name in SUM_NAMES:
-        return guarded(sums_text(value, each.name, is_grouped=False))
+    if field.type in LINKS:
+        return guarded(names.get_name(field.type, value))
+    if field.name in SUM_NAMES:
+        return guarded(sums_text(value, field.name, is_grouped=False))
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, datetime):
@@ -167,12 +167,12 @@ def cell(row: dict[str, Any], each: Field, names: Names, query: ListQuery) -> st
     if isinstance(value, date):
         return value.isoformat()
     # An additional field may have numbers as texts, from the time before it was defined.
-    if each.is_amount and (number := to_decimal(value)) is not None:
-        if each.type == FieldType.MONEY:
-            return amount_text(number, currency_in(row, each, query.account.currency), is_grouped=False)
+    if field.is_amount and (number := to_decimal(value)) is not None:
+        if field.type == FieldType.MONEY:
+            return amount_text(number, currency_in(row, field, query.account.currency), is_grouped=False)
         return number_cell(number)
     if isinstance(value, list):
         return guarded(", ".join(map(str, value)))
-    if each.type == FieldType.PHONE:
+    if field.type == FieldType.PHONE:
         return phone_cell(str(value))
-    return guarded(reason_text(value) if each.name in REASON_NAMES else str(value))
+    return guarded(reason_text(value) if field.name in REASON_NAMES else str(value))

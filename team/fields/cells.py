@@ -55,17 +55,17 @@ class Cell:
 DUE_DATES = {NEXT_TASK.name: "", "scheduled_at": "closed", "expected_close_date": "closed_at"}
 
 
-def is_late(row: dict[str, Any], each: Field, value: date) -> bool:
+def is_late(row: dict[str, Any], field: Field, value: date) -> bool:
     """Return whether something was due on an earlier day and is still to be done."""
-    if each.name not in DUE_DATES:
+    if field.name not in DUE_DATES:
         return False
     day = timezone.localdate(value) if isinstance(value, datetime) else value
-    return day < timezone.localdate() and not row.get(DUE_DATES[each.name])
+    return day < timezone.localdate() and not row.get(DUE_DATES[field.name])
 
 
-def value_in(row: dict[str, Any], each: Field) -> Any:
+def value_in(row: dict[str, Any], field: Field) -> Any:
     """Return the value of a field in a row of `values`."""
-    return each.read_stored((row["additional_fields"] or {}).get(each.key)) if each.key else row[each.name]
+    return field.read_stored((row["additional_fields"] or {}).get(field.key)) if field.key else row[field.name]
 
 
 def cells_of(
@@ -73,7 +73,7 @@ def cells_of(
 ) -> list[Cell]:
     """Return the cells of a row, each with the path of its form if there is a route for it. `currency` is that of the account."""
     path = path_with_id(edit_route, row["id"]) if edit_route else ""
-    cells = [cell_of(row, each, names, currency) for each in fields]
+    cells = [cell_of(row, field, names, currency) for field in fields]
     for cell in cells:
         if path and not cell.field.read_only:
             cell.edit_path = path + edit_query(cell.field.name)
@@ -86,51 +86,51 @@ def edit_query(field: str) -> str:
     return "?" + urlencode({"field": field})
 
 
-def cell_of(row: dict[str, Any], each: Field, names: Names, currency: str) -> Cell:
+def cell_of(row: dict[str, Any], field: Field, names: Names, currency: str) -> Cell:
     """Return the cell for a row of `values`. `currency` is that of the account."""
-    value = value_in(row, each)
+    value = value_in(row, field)
     if value is None or value == "":
-        return Cell(each)
-    if each.type in LINKS:
-        color = names.colors.get(value, "") if each.type == FieldType.STATUS else ""
-        href = href_of(each, value) if names.has(each.type, value) else ""
-        return Cell(each, text=names.of(each.type, value), color=color, href=href)
+        return Cell(field)
+    if field.type in LINKS:
+        color = names.colors.get(value, "") if field.type == FieldType.STATUS else ""
+        href = href_of(field, value) if names.contains(field.type, value) else ""
+        return Cell(field, text=names.get_name(field.type, value), color=color, href=href)
     if isinstance(value, datetime):
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return Cell(each, time=moment, is_late=is_late(row, each, moment))
-    if each.name in SUM_NAMES:
-        return Cell(each, text=sums_text(value, each.name))
-    if each.name in REASON_NAMES:
+        return Cell(field, time=moment, is_late=is_late(row, field, moment))
+    if field.name in SUM_NAMES:
+        return Cell(field, text=sums_text(value, field.name))
+    if field.name in REASON_NAMES:
         value = reason_text(value)
     if isinstance(value, list):
-        return Cell(each, items=tuple(map(str, value)))
-    href = href_of(each, value) if each.type in (FieldType.EMAIL, FieldType.LINK) else ""
-    late = isinstance(value, date) and is_late(row, each, value)
-    return Cell(each, text=as_text(value, each, row, currency)[:MAX_CELL_LENGTH], href=href, is_late=late)
+        return Cell(field, items=tuple(map(str, value)))
+    href = href_of(field, value) if field.type in (FieldType.EMAIL, FieldType.LINK) else ""
+    late = isinstance(value, date) and is_late(row, field, value)
+    return Cell(field, text=as_text(value, field, row, currency)[:MAX_CELL_LENGTH], href=href, is_late=late)
 
 
-def currency_in(row: dict[str, Any], each: Field, currency: str) -> str:
+def currency_in(row: dict[str, Any], field: Field, currency: str) -> str:
     """Return the currency of an amount in a row of `values`: the price of a deal has its own, other amounts have that of the account."""
-    return row["currency"] or currency if each.name == "price" else currency
+    return row["currency"] or currency if field.name == "price" else currency
 
 
-def as_text(value: Any, each: Field, row: dict[str, Any], currency: str) -> str:
+def as_text(value: Any, field: Field, row: dict[str, Any], currency: str) -> str:
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, date):
         return date_text(value, "SHORT_DATE_FORMAT")
     if isinstance(value, int | float | Decimal):
-        if each.type != FieldType.MONEY:
+        if field.type != FieldType.MONEY:
             return number_text(value)
-        text = amount_text(value, currency_in(row, each, currency))
-        return f"{text} {row['currency']}" if each.name == "price" else text
+        text = amount_text(value, currency_in(row, field, currency))
+        return f"{text} {row['currency']}" if field.name == "price" else text
     return str(value)
 
 
 def sums_text(revenue: Iterable[Revenue], name: str, *, is_grouped: bool = True) -> str:
     """Return the sums `open_sum` or `won_sum` in all currencies. Sums of no deals are left out."""
     return " · ".join(
-        f"{amount_text(getattr(each, name), each.currency, is_grouped=is_grouped)} {each.currency}"
-        for each in revenue
-        if getattr(each, name.replace("_sum", "_deals"))
+        f"{amount_text(getattr(total, name), total.currency, is_grouped=is_grouped)} {total.currency}"
+        for total in revenue
+        if getattr(total, name.replace("_sum", "_deals"))
     )

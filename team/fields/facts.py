@@ -16,13 +16,13 @@ from accounts.statuses.models import Status
 from core.rows.access import Access
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field, builtin_fields
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 from team.fields.forms import LINKS, currency_of, display
 from team.fields.names import COLLECTIONS, href_of, name_of_row, name_of_user
 
 
 @dataclass(frozen=True)
-class Kind:
+class RecordKind:
     """A kind of record with a page of its own."""
 
     resource: str
@@ -35,7 +35,7 @@ class Kind:
     in_trash: str | Promise
 
 
-CLIENT = Kind(
+CLIENT = RecordKind(
     "client",
     "clients",
     "team-client",
@@ -44,7 +44,7 @@ CLIENT = Kind(
     lambda account: account.clients.all(),
     gettext_lazy("This client is in the trash."),
 )
-CONTACT = Kind(
+CONTACT = RecordKind(
     "contact",
     "contacts",
     "team-contact",
@@ -53,7 +53,7 @@ CONTACT = Kind(
     lambda account: account.contacts.all(),
     gettext_lazy("This contact is in the trash."),
 )
-DEAL = Kind(
+DEAL = RecordKind(
     "deal",
     "deals",
     "team-deal",
@@ -76,7 +76,7 @@ def status_of_row() -> Subquery:
     return Subquery(statuses.values(found=JSONObject(**columns))[:1])
 
 
-def with_linked_names(rows: QuerySet, kind: Kind, account: Account, access: Access) -> QuerySet:
+def with_linked_names(rows: QuerySet, kind: RecordKind, account: Account, access: Access) -> QuerySet:
     """Add what `fact_of` needs: the status, and the names of the users and of the rows of the access that the fields name."""
     found: dict[str, Subquery] = {name_column("trashed_by_id"): name_of_user("trashed_by_id")}
     for field in builtin_fields(kind.resource):
@@ -118,11 +118,11 @@ def shown_fields(facts: list[Fact]) -> list[Field]:
     return [fact.field for fact in facts if fact.text and fact.field.name not in HEADER_FIELDS]
 
 
-def facts_of(row: Resource, kind: Kind, fields: list[Field]) -> list[Fact]:
+def facts_of(row: CRMResource, kind: RecordKind, fields: list[Field]) -> list[Fact]:
     return [fact_of(row, kind, field) for field in fields]
 
 
-def fact_of(row: Resource, kind: Kind, field: Field) -> Fact:
+def fact_of(row: CRMResource, kind: RecordKind, field: Field) -> Fact:
     """Return a field of an annotated row. It takes no statement."""
     value = field.value_of(row)
     if field.type == FieldType.STATUS:

@@ -45,7 +45,7 @@ from crm.clients.models import Client
 from crm.deals.models import Deal
 from crm.fields.catalogue import REASON_NAMES, Field, fields_of
 from crm.resources.api.writing import write_row
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 
 # The maximum numbers of contacts and of users to choose from, and of clients that a search finds.
 MAX_CHOICES, MAX_USERS, MAX_FOUND = 50, 500, 10
@@ -104,12 +104,12 @@ def display(field: Field, value: Any, account: Account, user: User | None = None
     return reason_text(value) if field.name in REASON_NAMES else str(value)
 
 
-def currency_of(field: Field, row: Resource | None, account: Account) -> str:
+def currency_of(field: Field, row: CRMResource | None, account: Account) -> str:
     """Return the currency of an amount: the price of a deal has its own, and other amounts have the currency of the account."""
     return row.currency if field.name == "price" and isinstance(row, Deal) and row.currency else account.currency
 
 
-def form_field(field: Field, account: Account, user: User, row: Resource | None, *, q: str = "") -> forms.Field:
+def form_field(field: Field, account: Account, user: User, row: CRMResource | None, *, q: str = "") -> forms.Field:
     """Return the field of a form for a field of the catalogue. Links to other rows take statements for the choices.
 
     The choices of a client are the present one, and the clients that a search for `q` finds.
@@ -134,9 +134,11 @@ def form_field(field: Field, account: Account, user: User, row: Resource | None,
             ]
             return forms.ChoiceField(choices=choices, **options)
         case FieldType.CHOICE:
-            return forms.ChoiceField(choices=[("", NO_CHOICE), *((each, each) for each in field.choices)], **options)
+            return forms.ChoiceField(
+                choices=[("", NO_CHOICE), *((choice, choice) for choice in field.choices)], **options
+            )
         case FieldType.CHOICES:
-            pairs = [(each, each) for each in field.choices]
+            pairs = [(choice, choice) for choice in field.choices]
             return forms.MultipleChoiceField(choices=pairs, widget=forms.CheckboxSelectMultiple, **options)
         case FieldType.CURRENCY:
             return forms.ChoiceField(
@@ -163,7 +165,7 @@ INPUT_MODES: dict[FieldType, dict[str, str]] = {
 }
 
 
-def link_choices(field: Field, account: Account, user: User, row: Resource | None) -> list[tuple[int, str]]:
+def link_choices(field: Field, account: Account, user: User, row: CRMResource | None) -> list[tuple[int, str]]:
     """Return the ids and names of the rows that a link may name: statuses, users of the team, or contacts of the client."""
     value = field.value_of(row) if row is not None else None
     if field.type == FieldType.STATUS:
@@ -172,7 +174,7 @@ def link_choices(field: Field, account: Account, user: User, row: Resource | Non
         # The form that moves a deal offers the statuses of other pipelines.
         none, *statuses = account.deal_statuses()
         current = next((status for status in statuses if status.id == value), none)
-        return [(each.id, status_name(each)) for each in statuses if each.pipeline_id == current.pipeline_id]
+        return [(status.id, status_name(status)) for status in statuses if status.pipeline_id == current.pipeline_id]
     if field.type == FieldType.USER:
         team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
         pairs = [(id, name or login) for id, name, login in team[:MAX_USERS]]
@@ -184,7 +186,7 @@ def link_choices(field: Field, account: Account, user: User, row: Resource | Non
     return list(contacts.order_by("id").values_list("id", "name")[:MAX_CHOICES])
 
 
-def client_choices(account: Account, user: User, row: Resource | None, q: str) -> list[tuple[int, str]]:
+def client_choices(account: Account, user: User, row: CRMResource | None, q: str) -> list[tuple[int, str]]:
     """Return the ids and names of the client of the row, and of the clients that a search finds."""
     client_id: int | None = getattr(row, "client_id", None)
     own = account.clients.live().accessible_to(user).filter(id=client_id).values_list("id", "name") if client_id else ()
@@ -243,7 +245,14 @@ class FieldForm(AskingForm):
     shown = forms.CharField(required=False, widget=forms.HiddenInput, strip=False)
 
     def __init__(
-        self, field: Field, account: Account, user: User, row: Resource | None, *args: Any, q: str = "", **kwargs: Any
+        self,
+        field: Field,
+        account: Account,
+        user: User,
+        row: CRMResource | None,
+        *args: Any,
+        q: str = "",
+        **kwargs: Any,
     ) -> None:
         value = None if row is None else field.value_of(row)
         initial = {"value": initial_value(field, value), "shown": encode(value), **kwargs.pop("initial", {})}
@@ -269,7 +278,7 @@ class FieldForm(AskingForm):
 class FieldEdit:
     """An edit of one field, from a submitted form."""
 
-    def __init__(self, account: Account, user: User, row: Resource, field: Field, data: Mapping[str, Any]) -> None:
+    def __init__(self, account: Account, user: User, row: CRMResource, field: Field, data: Mapping[str, Any]) -> None:
         self.account, self.user, self.row, self.field = account, user, row, field
         self.form = FieldForm(field, account, user, row, data, q=data.get("q", ""))
         # The value that somebody else stored meanwhile, for people, and the name of the user who changed the row last.
@@ -279,7 +288,7 @@ class FieldEdit:
     @property
     def entered(self) -> str:
         """The value that was entered, for people."""
-        return self._display(self._as_stored(self.submitted_value()), self.typed_currency)
+        return self._display(self._convert(self.submitted_value()), self.typed_currency)
 
     def _display(self, value: Any, currency: str = "") -> str:
         currency = currency or currency_of(self.field, self.row, self.account)
@@ -300,7 +309,7 @@ class FieldEdit:
         return False
 
     def _write(self, rows: QuerySet) -> bool:
-        row: Resource | None = rows.locked().first()  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        row: CRMResource | None = rows.locked().first()  # type: ignore[attr-defined]  # of every TrashableQuerySet
         if row is None:
             raise Conflict(_("It was deleted in the meantime, or you may no longer see it."))
         stored, value = self.field.value_of(row), self.submitted_value()
@@ -308,7 +317,7 @@ class FieldEdit:
         if encode(stored) != self.form.cleaned_data["shown"]:
             before = encode(stored)
             # A value that is equal to the stored one is no conflict: both users entered the same.
-            if before != encode(self._as_stored(value)):
+            if before != encode(self._convert(value)):
                 self.conflicting = self._display(stored)
                 self.changed_by = (
                     self.account.users.filter(id=row.updater_id).values_list("name", flat=True).first() or ""
@@ -317,7 +326,7 @@ class FieldEdit:
                 self.form.replace_data("shown", before)
                 return False
         currency = {"currency": self.typed_currency} if self.typed_currency else {}
-        if encode(stored) != encode(self._as_stored(value)) or currency:
+        if encode(stored) != encode(self._convert(value)) or currency:
             write_row(row, {self.field.name: value, **currency}, by=self.user)
         return True
 
@@ -338,7 +347,7 @@ class FieldEdit:
             return value.replace("\r\n", "\n")
         return stored_reason(value) if self.field.name in REASON_NAMES else value
 
-    def _as_stored(self, value: Any) -> Any:
+    def _convert(self, value: Any) -> Any:
         """Return the submitted value as it would be stored, as far as this is known without validation."""
         if value in ("", []):
             return None

@@ -45,9 +45,9 @@ class Names:
     def read(cls, account: Account, user: User, links: Iterable[tuple[FieldType, Any]]) -> "Names":
         """Return the names for pairs of the type of a field and an id. A row that the user may not access, or that is in the trash, has none."""
         ids: Ids = defaultdict(set)
-        for each, id in links:
+        for link_type, id in links:
             if id is not None:
-                ids[each].add(id)
+                ids[link_type].add(id)
         names = cls()
         queries = [linked_rows(account, user, type, found) for type, found in ids.items()]
         if not queries:
@@ -59,10 +59,10 @@ class Names:
                 names.colors[id] = color
         return names
 
-    def has(self, type: FieldType, id: int) -> bool:
+    def contains(self, type: FieldType, id: int) -> bool:
         return (type, id) in self.names
 
-    def of(self, type: FieldType, id: int) -> str:
+    def get_name(self, type: FieldType, id: int) -> str:
         """Return the name of a row, or its number if the user may not see it."""
         return self.names.get((type, id), str(id))
 

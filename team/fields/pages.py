@@ -23,7 +23,7 @@ from crm.fields.models import MAX_DEFINITIONS, FieldDefinition
 Target = FieldDefinition.Target
 
 
-class FieldForm(Form):
+class FieldDefinitionForm(Form):
     """The form of a field definition. `FieldDefinitionSerializer` validates the values, with the same rules as in the API."""
 
     label = forms.CharField(label=gettext_lazy("Name"), max_length=255)
@@ -101,7 +101,7 @@ class FieldsPage(CreatingPage, SettingsPage):
         return self.request.account.field_definitions.filter(resource=self.resource).order_by("position", "id")
 
     def get(self, request: UserRequest) -> HttpResponse:
-        return self.show(FieldForm())
+        return self.show(FieldDefinitionForm())
 
     def show(self, form: Form) -> HttpResponse:
         rows = list(self.rows[:MAX_DEFINITIONS])
@@ -110,7 +110,7 @@ class FieldsPage(CreatingPage, SettingsPage):
         )
 
     def add(self, request: UserRequest) -> HttpResponse:
-        form, account = FieldForm(request.POST), request.account
+        form, account = FieldDefinitionForm(request.POST), request.account
 
         def change(row: FieldDefinition) -> None:
             write_definition(account, row, {name: form.cleaned_data[name] for name in form.fields if name != "key"})
@@ -119,7 +119,7 @@ class FieldsPage(CreatingPage, SettingsPage):
             create=lambda: write_definition(account, None, {**form.cleaned_data, "resource": self.resource}),
             rows=account.field_definitions.locked(),
             path=lambda row: reverse("team-field", args=[row.id]),
-            saved=lambda row: {**FieldForm(row=row).initial, "key": row.key},
+            saved=lambda row: {**FieldDefinitionForm(row=row).initial, "key": row.key},
             change=change,
         )
         row = (
@@ -156,14 +156,14 @@ class FieldPage(SettingsPage):
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
-        return self.show(row, FieldForm(row=row))
+        return self.show(row, FieldDefinitionForm(row=row))
 
     def show(self, row: FieldDefinition, form: Form) -> HttpResponse:
         return self.render_form(form, row=row, resource_name=row.get_resource_display())
 
     def save(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
-        form = FieldForm(request.POST, row=row)
+        form = FieldDefinitionForm(request.POST, row=row)
         written: list[FieldDefinition] = []
 
         def act() -> None:

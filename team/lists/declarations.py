@@ -96,7 +96,7 @@ class RecordList:
 
     @property
     def has_responsible(self) -> bool:
-        return any(each.name == "responsible_id" for each in self._builtin)
+        return any(field.name == "responsible_id" for field in self._builtin)
 
     @property
     def has_tasks(self) -> bool:
@@ -107,7 +107,7 @@ class RecordList:
     def _builtin(self) -> tuple[Field, ...]:
         return OWN_FIELDS.get(self.resource) or builtin_fields(self.resource)
 
-    def without_activity_since(self, rows: QuerySet[Any], moment: Any) -> QuerySet[Any]:
+    def filter_inactive_since(self, rows: QuerySet[Any], moment: Any) -> QuerySet[Any]:
         """Return the rows that did not change since then, nor did any row that belongs to them."""
         return rows.filter(**{f"{LAST_ACTIVITY.name if self.stored else 'updated_at'}__lt": moment})
 
@@ -141,8 +141,8 @@ TASK_FIELDS = (
 OWN_FIELDS = {"contact_list": CONTACT_LIST_FIELDS, "task": TASK_FIELDS}
 
 LISTS: dict[str, RecordList] = {
-    each.resource: each
-    for each in (
+    declaration.resource: declaration
+    for declaration in (
         RecordList(
             "client",
             "clients",

@@ -18,12 +18,12 @@ from accounts.account.models import Account
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
-from core.api.paging import Page
+from core.api.paging import ListPage
 from core.db.text import replace_non_xml
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.rows.declared import FieldType
-from core.rows.last_changes import has_last_changes, in_order_of_change, last_changes_of
+from core.rows.last_changes import has_last_changes, last_changes_of, order_by_change
 from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
 from crm.contacts.models import ContactListMembership
 from crm.fields.catalogue import Field
@@ -85,7 +85,7 @@ class ListQuery:
         `fields_of_list` are the fields of the list, if they have been read already.
         """
         query = cls(declaration, account, user, fields_of_list or declaration.fields(account), language=language)
-        fields = {each.name: each for each in query.fields}
+        fields = {field.name: field for field in query.fields}
         for name, values in parameters.lists():
             try:
                 query._read(name, values, fields)
@@ -98,7 +98,7 @@ class ListQuery:
         if name in PAGE_PARAMETERS:
             return
         if name == "columns":
-            self._read_columns([each.strip() for value in values for each in value.split(",")], fields)
+            self._read_columns([name.strip() for value in values for name in value.split(",")], fields)
         elif name == "q":
             self.q = replace_non_xml(text)[:MAX_QUERY_LENGTH]
         elif name == "sort":
@@ -166,7 +166,7 @@ class ListQuery:
     def parameters(self) -> list[tuple[str, str]]:
         """Return the parameters of the URL with this query."""
         pairs = [("q", self.q)] if self.q else []
-        pairs += [(each.parameter, each.text) for each in self.conditions]
+        pairs += [(condition.parameter, condition.text) for condition in self.conditions]
         pairs += [(name, "true" if value is True else str(value)) for name, value in self.special.items()]
         if self.sort:
             pairs.append(("sort", self.sort))
@@ -179,7 +179,7 @@ class ListQuery:
         """The query string of a saved view, without a question mark. Lists with the same rows, order and columns have the same one."""
         return urlencode(sorted(self.parameters()))
 
-    def in_view(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    def add_view(self, pairs: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Return the parameters that have a value, and the saved view that the list began with.
 
         Other parameters in a URL replace those of the view. A blank order therefore stands for a list without any.
@@ -189,12 +189,12 @@ class ListQuery:
 
     def link(self, pairs: Iterable[tuple[str, str]]) -> str:
         """Return the query string of a list with these parameters, in the same saved view."""
-        return "?" + urlencode(self.in_view(pairs))
+        return "?" + urlencode(self.add_view(pairs))
 
     @property
     def hidden(self) -> list[tuple[str, str]]:
         """The parameters of the list, for hidden inputs."""
-        return self.in_view(self.parameters())
+        return self.add_view(self.parameters())
 
     def query_string(self, **changes: str) -> str:
         """Return the query string with `changes`. A blank value removes the parameter."""
@@ -214,22 +214,22 @@ class ListQuery:
     @property
     def shown_fields(self) -> list[Field]:
         """The fields of the columns, without the name, which is always the first column."""
-        by_name = {each.name: each for each in self.fields}
+        by_name = {field.name: field for field in self.fields}
         chosen = [by_name[name] for name in self.columns] if self.columns else [f for f in self.fields if f.in_lists]
-        return [each for each in chosen if each.name != self.declaration.name_field]
+        return [field for field in chosen if field.name != self.declaration.name_field]
 
     # The rows
 
     @property
     def list_rows(self) -> QuerySet[Any]:
         """The rows of the list with their stored fields. PostgreSQL leaves out the join if a statement uses none of these."""
-        return self._with_stored(self.declaration.rows_of(self.account, self.user))
+        return self._annotate_stored(self.declaration.rows_of(self.account, self.user))
 
-    def _with_stored(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _annotate_stored(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Annotate the rows with their stored fields."""
-        stored = {each.name for each in self.declaration.stored}
+        stored = {field.name for field in self.declaration.stored}
         rows = with_summary(rows, *stored)
-        used = {each.field.name for each in self.conditions} | {self.sort.removeprefix("-")}
+        used = {condition.field.name for condition in self.conditions} | {self.sort.removeprefix("-")}
         if stored and (not stored.isdisjoint(used) or not {"inactive_days", "no_task"}.isdisjoint(self.special)):
             # The condition of the indexes. It holds for all live rows.
             rows = rows.filter(last_activity_at__isnull=False)
@@ -254,9 +254,9 @@ class ListQuery:
         self, rows: QuerySet[Any], meet: Callable[[Condition, QuerySet[Any]], QuerySet[Any]] = Condition.filter
     ) -> QuerySet[Any]:
         """Return those of `rows` that pass the filters, without the search. `meet` is one of the methods of `Condition` that filter."""
-        rows = self._with_stored(rows)
-        for each in self.conditions:
-            rows = meet(each, rows)
+        rows = self._annotate_stored(rows)
+        for condition in self.conditions:
+            rows = meet(condition, rows)
         if "mine" in self.special:
             rows = rows.filter(responsible_id=self.user.id)
         if (list_id := self.special.get("contact_list_id")) is not None:
@@ -264,12 +264,12 @@ class ListQuery:
             members = ContactListMembership.objects.filter(account_id=self.account.id, contact_list_id=list_id)
             rows = rows.filter(Exists(lists), Exists(members.filter(contact_id=OuterRef("id"))))
         if (post_id := self.special.get("post_id")) is not None:
-            rows = self._behind(post_id, rows)
+            rows = self._filter_by_suggestion(post_id, rows)
         if {*DEAL_FILTERS} & {*self.special}:
-            rows = self._of_stages(rows)
+            rows = self._filter_by_stages(rows)
         if (days := self.special.get("inactive_days")) is not None:
             moment = timezone.now() - timedelta(days=days)
-            rows = self.declaration.without_activity_since(rows, moment)
+            rows = self.declaration.filter_inactive_since(rows, moment)
         if "no_task" in self.special:
             rows = rows.filter(next_task_at=None)
         return rows
@@ -278,7 +278,7 @@ class ListQuery:
         """Return those of `rows` that pass the parts of the filters whose number of rows PostgreSQL can estimate."""
         return self.filter(rows, Condition.filter_for_estimate)
 
-    def _behind(self, post_id: int, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _filter_by_suggestion(self, post_id: int, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the clients behind a suggestion, or their deals, as far as the user may access the clients."""
         column = "id" if self.declaration.resource == "client" else "client_id"
         backers = self.account.post_backers.filter(post_id=post_id, client_id=OuterRef(column))
@@ -291,12 +291,16 @@ class ListQuery:
         """The statuses of deals, which the estimate and the list filter by."""
         return self.account.deal_statuses()
 
-    def _of_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _filter_by_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
         statuses = self._deal_statuses
         chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
         if chosen:
-            ids = [each.id for each in statuses if all(getattr(each, name) == value for name, value in chosen.items())]
+            ids = [
+                status.id
+                for status in statuses
+                if all(getattr(status, name) == value for name, value in chosen.items())
+            ]
             rows = rows.in_statuses(ids)  # type: ignore[attr-defined]  # of a DealQuerySet
         if (history := self.special.get("stage_history")) is not None:
             rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
@@ -306,13 +310,14 @@ class ListQuery:
         order = self.sort or self.declaration.default_order
         name, descending = order.removeprefix("-"), order.startswith("-")
         if name in self.declaration.sort_keys:
-            return [OrderBy(F(f"sort_key__{each}"), descending=descending) for each in (name, "id")]
+            return [OrderBy(F(f"sort_key__{column}"), descending=descending) for column in (name, "id")]
         names = [name] if name == "id" else [name, "id"]
         return [
-            OrderBy(RawSQL("search_name", []) if each == "name" else F(each), descending=descending) for each in names
+            OrderBy(RawSQL("search_name", []) if column == "name" else F(column), descending=descending)
+            for column in names
         ]
 
-    def find(self, page: Page) -> tuple[list[int], int | None]:
+    def find(self, page: ListPage) -> tuple[list[int], int | None]:
         """Return the ids of a page, with one more if another page follows, and the number of rows.
 
         The number is None if counting takes too long, and `MAX_COUNT + 1` if there are more than `MAX_COUNT` rows. Raise `TooSlow` if no
@@ -335,7 +340,7 @@ class ListQuery:
                 raise
             return ids, None
 
-    def _search(self, text: Any, page: Page) -> tuple[list[int], int]:
+    def _search(self, text: Any, page: ListPage) -> tuple[list[int], int]:
         ids = self.search_ids(text)
         return ids[page.start : page.stop], len(ids)
 
@@ -356,13 +361,13 @@ class ListQuery:
 
         If all rows were collected, also return their number.
         """
-        rows = self._sort(self._of_completion(self.rows))
+        rows = self._sort(self._filter_by_completion(self.rows))
         if self.is_filtered and stop <= SORT_LIMIT:
             all_rows = self.declaration.rows_of(self.account, self.user)
             is_common = estimate_counts(self.filter_for_estimate(all_rows))[0] > COMMON_ROWS
             # The index of a stored order is that of another table, so `scan_in_order` would read all first rows and sort them. If many rows
             # pass, PostgreSQL finds a page sooner in the index. The time limit holds if it does not.
-            stored = {*self.declaration.sort_keys, *(each.name for each in self.declaration.stored)}
+            stored = {*self.declaration.sort_keys, *(field.name for field in self.declaration.stored)}
             if is_common and self._order_column in stored:
                 rows = self._sort(self.filter(all_rows, Condition.filter_in_order))
                 return list(rows.values_list("id", flat=True)[start:stop]), None
@@ -372,7 +377,7 @@ class ListQuery:
                     list_rows = last_changes_of(list_rows.model, self.account)
                     # Each row is looked up by its id, so leave out the parts that the search index finds.
                     passing = self.filter(all_rows, Condition.filter_in_order)
-                list_rows = self._of_order(list_rows).order_by(*self.order_by())
+                list_rows = self._filter_by_order(list_rows).order_by(*self.order_by())
                 if (ids := scan_in_order(passing, list_rows, start=start, stop=stop)) is not None:
                     return ids, None
             if (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
@@ -386,7 +391,7 @@ class ListQuery:
         if self._order_column in self.declaration.sort_keys:
             rows = rows.filter(sort_key__category_id=None)
         rows = rows.order_by(*self.order_by())
-        return in_order_of_change(rows) if self._is_by_last_change else rows
+        return order_by_change(rows) if self._is_by_last_change else rows
 
     @cached_property
     def _is_by_last_change(self) -> bool:
@@ -397,19 +402,19 @@ class ListQuery:
     def _order_column(self) -> str:
         return (self.sort or self.declaration.default_order).removeprefix("-")
 
-    def _of_order(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _filter_by_order(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return the rows that meet the conditions on the column of the order, which shorten the list at its beginning.
 
         The index of the order does not serve a condition on a text.
         """
-        for each in self.conditions:
-            if each.field.name == self._order_column and each.field.type in (FieldType.TIME, FieldType.DATE):
-                rows = each.filter(rows)
-        return self._of_completion(rows)
+        for condition in self.conditions:
+            if condition.field.name == self._order_column and condition.field.type in (FieldType.TIME, FieldType.DATE):
+                rows = condition.filter(rows)
+        return self._filter_by_completion(rows)
 
-    def _of_completion(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _filter_by_completion(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Add to a condition on closed tasks, in the order of completion, that a task is closed if and only if it has this time."""
-        for each in self.conditions if self._order_column == "completed_at" else ():
-            if (each.field.name, each.operator) == ("closed", Operator.IS):
-                rows = rows.filter(completed_at__isnull=not each.value)
+        for condition in self.conditions if self._order_column == "completed_at" else ():
+            if (condition.field.name, condition.operator) == ("closed", Operator.IS):
+                rows = rows.filter(completed_at__isnull=not condition.value)
         return rows

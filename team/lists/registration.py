@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 from core.pages.routes import register_start_page
 from core.registry import newest_id, registry
 from crm.fields.api.conditions import register_reader
@@ -26,7 +26,7 @@ def start_page(account: "Account", user: "User") -> str | None:
 register(
     "main",
     *(
-        Entry(name, label, route, order=order, group=GROUP, is_shown=is_team_of_site, shortcut=shortcut)
+        MenuEntry(name, label, route, order=order, group=GROUP, is_shown=is_team_of_site, shortcut=shortcut)
         for name, label, route, order, shortcut in (
             ("clients", _("Clients"), "team-clients", 50, "g c"),
             ("contacts", _("Contacts"), "team-contacts", 60, "g o"),

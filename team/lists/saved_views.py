@@ -159,7 +159,7 @@ class SavedView(Ordered, TenantModel):
         parameters = QueryDict(self.query.removeprefix("?"))
         found = ListQuery.read(declaration, parameters, account=self.account, user=user)
         if found.errors:
-            return within_query(found.errors[0], "query")
+            return move_into_query(found.errors[0], "query")
         self.query = found.normal_form
         return too_long(MAX_QUERY_LENGTH) if len(self.query) > MAX_QUERY_LENGTH else None
 
@@ -184,7 +184,7 @@ TOO_MANY_SHARED = _("can't be set: the team shares {most} views already, which i
 lazy_text = lazy(lambda error: error.text, str)
 
 
-def within_query(error: FieldError, field: str) -> FieldError:
+def move_into_query(error: FieldError, field: str) -> FieldError:
     """Return the error of a parameter as the error of a field that holds a query string or names a view."""
     params = {"parameter": error.field, "error": lazy_text(error)}
     return FieldError(field, _("has {parameter}, which {error}"), "invalid", params)
@@ -228,12 +228,16 @@ def open_view(view: SavedView, user: User, query_class: type[ListQuery] = ListQu
 def leave_out_missing(query: ListQuery) -> None:
     """Remove the conditions on statuses, users and other rows that no longer exist, and add an error for each of them."""
     account, user = query.account, query.user
-    links = [each for each in query.conditions if each.field.type in GONE and each.operator != Operator.EMPTY]
-    names = Names.read(account, user, [(each.field.type, each.value) for each in links])
-    for each in links:
-        if not names.has(each.field.type, each.value):
-            query.conditions.remove(each)
-            query.errors.append(FieldError(each.parameter, GONE[each.field.type], "missing"))
+    links = [
+        condition
+        for condition in query.conditions
+        if condition.field.type in GONE and condition.operator != Operator.EMPTY
+    ]
+    names = Names.read(account, user, [(condition.field.type, condition.value) for condition in links])
+    for condition in links:
+        if not names.contains(condition.field.type, condition.value):
+            query.conditions.remove(condition)
+            query.errors.append(FieldError(condition.parameter, GONE[condition.field.type], "missing"))
     list_id = query.special.get("contact_list_id")
     if list_id is not None and not account.contact_lists.live().filter(id=list_id).exists():
         del query.special["contact_list_id"]
@@ -289,7 +293,7 @@ def read_api_list(resource: str, parameters: QueryDict, account: Account, user: 
         query.errors.append(FieldError("view", VIEW_GONE, "missing"))
         return query
     opened = open_view(view, user)
-    query.errors += [within_query(error, "view") for error in opened.errors if error.field != "columns"]
+    query.errors += [move_into_query(error, "view") for error in opened.errors if error.field != "columns"]
     query.q, query.sort = opened.q, query.sort or opened.sort
     query.conditions += opened.conditions
     query.special = opened.special | query.special

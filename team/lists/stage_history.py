@@ -47,7 +47,7 @@ def entered_stages(account: Account, begin: datetime, end: datetime) -> QuerySet
 
 def result_of(status_id: int, next_id: int | None, statuses: Sequence[Status]) -> str:
     """Return the result of a stage that was left for another status. `statuses` are all statuses of deals, in order."""
-    order = {status.id: place for place, status in enumerate(statuses)}
+    order = {status.id: position for position, status in enumerate(statuses)}
     if next_id not in order:
         return MOVED_BACK
     if statuses[order[next_id]].outcome == Status.Outcome.LOST:

@@ -136,7 +136,7 @@ class MessageViewSet(Paged, ResourceViewSet):
         """Return the recipients of a message, in the order of their e-mail addresses."""
         if not self.get_queryset().filter(id=id).exists():
             raise Http404
-        rows = MessageRecipient.objects.of(self.account.id, id).order_by("email_key")
+        rows = MessageRecipient.objects.for_message(self.account.id, id).order_by("email_key")
         found = self.paginate_queryset(self.filter_queryset(rows))
         names = names_of(self.account, found, request.user)
 

@@ -43,7 +43,7 @@ class LeftOut(models.TextChoices):
 
 
 @dataclass(frozen=True)
-class Person:
+class MailingRecipient:
     """A client or contact that gets a message, at most one for each e-mail address."""
 
     resource: str
@@ -57,7 +57,7 @@ class Person:
 
 @dataclass
 class Audience:
-    people: list[Person] = field(default_factory=list)
+    people: list[MailingRecipient] = field(default_factory=list)
     # The numbers of clients and contacts that are left out, by `LeftOut`.
     left_out: Counter[str] = field(default_factory=Counter)
 
@@ -104,7 +104,7 @@ def customers_behind(account: Account, user: User, post_id: int) -> list[dict[st
     return found
 
 
-def with_deals(
+def filter_by_deals(
     account: Account, user: User, rows: list[dict[str, Any]], outcome: Status.Outcome
 ) -> list[dict[str, Any]]:
     """Return the rows that have a deal with the outcome. A contact also has the deals of its client."""
@@ -165,7 +165,9 @@ class Candidates:
             else:
                 keys.add(key)
                 greeting = row["first_name"] or row["name"]
-                found.people.append(Person(row["resource"], row["id"], row["name"], greeting, trim(row["email"]), key))
+                found.people.append(
+                    MailingRecipient(row["resource"], row["id"], row["name"], greeting, trim(row["email"]), key)
+                )
         return found
 
 
@@ -176,7 +178,7 @@ def candidates_of(account: Account, user: User, post_id: int, *, among: str = Am
     """
     rows = customers_behind(account, user, post_id)
     if among != Among.ALL and rows:
-        rows = with_deals(account, user, rows, Status.Outcome(among))
+        rows = filter_by_deals(account, user, rows, Status.Outcome(among))
     return Candidates(rows, blocked_addresses(account, {row["email_key"] for row in rows if row["email_key"]}))
 
 

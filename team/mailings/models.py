@@ -211,7 +211,7 @@ class MessageRecipientQuerySet(models.QuerySet["MessageRecipient"]):
         ]
         self.bulk_create(recipients, batch_size=1000)
 
-    def of(self, account_id: int, message_id: int) -> Self:
+    def for_message(self, account_id: int, message_id: int) -> Self:
         return self.filter(account_id=account_id, message_id=message_id)
 
     def waiting(self) -> Self:
@@ -226,7 +226,12 @@ class MessageRecipientQuerySet(models.QuerySet["MessageRecipient"]):
         """Mark the next recipient as being sent to, in a transaction that is committed before the e-mail is sent. Return it."""
         now = timezone.now()
         with transaction.atomic():
-            due = self.of(account_id, message_id).waiting().filter(due_at__lte=now).order_by("due_at", "email_key")
+            due = (
+                self.for_message(account_id, message_id)
+                .waiting()
+                .filter(due_at__lte=now)
+                .order_by("due_at", "email_key")
+            )
             recipient = due.select_for_update(skip_locked=True).first()
             if recipient is not None:
                 recipient.write(state=MessageRecipient.State.SENDING, claimed_at=now)

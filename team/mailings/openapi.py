@@ -9,7 +9,7 @@ from team.mailings.api import LeftOutField, MessageSerializer, RecipientFilters,
 from team.mailings.audience import LeftOut
 from team.mailings.models import MessageRecipient
 
-POST_ID = WireFieldExtension.of(declared_fields(MessageSerializer)["post_id"]).request_schema()
+POST_ID = WireFieldExtension.find_for(declared_fields(MessageSerializer)["post_id"]).request_schema()
 POST_AND_TEXTS = {"properties": {"post_id": {**POST_ID, **FILLED_ID}}, "required": ["post_id", "subject", "text"]}
 
 describe_field(LeftOutField, response=object_of({reason.value: COUNT for reason in LeftOut}))

@@ -36,7 +36,7 @@ from team.mailings.audience import Among, Audience, audience_of, candidates_of
 from team.mailings.models import MAX_SUBJECT_LENGTH, MAX_TEXT_LENGTH, Message, MessageQuerySet
 from team.mailings.sending import (
     PLACEHOLDER,
-    Content,
+    MessageContent,
     RecipientsChanged,
     read_unsubscribe_token,
     request_test,
@@ -168,7 +168,7 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
         if not form.is_valid() or not self.submit_form(form, lambda: found.append(self.checked_audience(post))):
             return self.show_form(post, form, is_wrong=True)
         audience, values = found[-1], form.cleaned_data
-        content = Content.of(self.request.account, post, values["subject"], values["text"])
+        content = MessageContent.build(self.request.account, post, values["subject"], values["text"])
         greeting = audience.people[0].greeting
         return self.render(
             "team/mailings/preview.html",

@@ -55,7 +55,7 @@ logger = logging.getLogger("rostrum.messages")
 # The maximum number of messages that an account starts within a day.
 MAX_MESSAGES_PER_DAY = 20
 # The number of e-mails that a job sends, and the seconds after which it ends anyway. E-mails of other accounts are sent between two jobs.
-BATCH_SIZE, TURN = 20, 2
+BATCH_SIZE, TIME_SLICE = 20, 2
 # The time after which the worker of an e-mail was killed, because its job has ended by then.
 INTERRUPTED_AFTER = timedelta(seconds=2 * TIME_LIMIT)
 # A message without progress for this time is continued: its job may have failed too often.
@@ -138,7 +138,7 @@ def request_test(user: User, post: Post, *, subject: str, text: str) -> None:
 
 
 @dataclass(frozen=True)
-class Content:
+class MessageContent:
     """The parts that all e-mails of a message share."""
 
     account: Account
@@ -150,12 +150,12 @@ class Content:
     post_url: str
 
     @classmethod
-    def of(cls, account: Account, post: Post, subject: str, text: str) -> "Content":
+    def build(cls, account: Account, post: Post, subject: str, text: str) -> "MessageContent":
         senders = senders_of(account)
         sender = senders.get(post.forum_id, senders[None])
         is_public = account.posts.visible_to(None).filter(id=post.id).exists()
         url = public_url(sender.host) + reverse("forum-post", args=[post.id]) if is_public else ""
-        look = Look.of(account, name=sender.name, host=sender.host)
+        look = Look.read(account, name=sender.name, host=sender.host)
         return cls(account, sender, look, single_line(subject), text, url)
 
     def html(self, name: str) -> str:
@@ -197,7 +197,7 @@ class Content:
         )
 
 
-def email_to(content: Content, recipient: MessageRecipient) -> EmailMultiAlternatives:
+def email_to(content: MessageContent, recipient: MessageRecipient) -> EmailMultiAlternatives:
     own_id = message_id("message", content.account.id, recipient.message_id, recipient.resource, recipient.row_id)
     url = unsubscribe_address(content.account, content.sender, recipient)
     return content.email(recipient.email, recipient.greeting, unsubscribe_url=url, message_id=own_id)
@@ -274,13 +274,13 @@ def defer(account_id: int, message_id: int, **options: Any) -> None:
     send_message.defer(account_id=account_id, message_id=message_id, _key=lock, **options)
 
 
-@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE, turn=TURN)
+@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE, time_slice=TIME_SLICE)
 def send_message(*, account_id: int, message_id: int) -> None:
     """Send the next e-mails of a message, at most `BATCH_SIZE`, and add a job for the rest."""
     delay = timedelta()
     message = find_active(account_id, message_id)
     if message is not None and (content := content_of(message)) is not None:
-        with_connection = Connection()
+        with_connection = MailConnection()
         for _number in range(BATCH_SIZE):
             if not has_time_left(SECONDS_PER_EMAIL):
                 break
@@ -304,7 +304,7 @@ def find_active(account_id: int, message_id: int) -> Message | None:
     return messages.select_related("account").first()
 
 
-def content_of(message: Message) -> Content | None:
+def content_of(message: Message) -> MessageContent | None:
     """Return the content of the e-mails. If the author left the team or the suggestion was deleted, end the message and return None."""
     account = message.account
     post = account.posts.live().filter(id=message.post_id).first()
@@ -314,7 +314,7 @@ def content_of(message: Message) -> Content | None:
     if failure or post is None:
         message.end(Message.State.FAILED, failure)
         return None
-    return Content.of(account, post, message.subject, message.text)
+    return MessageContent.build(account, post, message.subject, message.text)
 
 
 def claim(account_id: int, message_id: int) -> MessageRecipient | None:
@@ -324,7 +324,7 @@ def claim(account_id: int, message_id: int) -> MessageRecipient | None:
     return MessageRecipient.objects.claim(account_id, message_id)
 
 
-class Connection:
+class MailConnection:
     """A connection to the mail server for several e-mails."""
 
     def __init__(self) -> None:
@@ -348,7 +348,7 @@ class Connection:
             self.backend = None
 
 
-def send_to(message: Message, content: Content, recipient: MessageRecipient, connection: Connection) -> None:
+def send_to(message: Message, content: MessageContent, recipient: MessageRecipient, connection: MailConnection) -> None:
     """Send the e-mail to a claimed recipient, and record the outcome."""
     states, reasons = MessageRecipient.State, MessageRecipient.Reason
     account = message.account
@@ -362,7 +362,7 @@ def send_to(message: Message, content: Content, recipient: MessageRecipient, con
         email.send()
     except Exception as error:
         connection.close()
-        delay = RETRY_DELAYS.after(recipient.attempts + 1)
+        delay = RETRY_DELAYS.get_delay(recipient.attempts + 1)
         if not is_refusal(error):
             logger.warning("an e-mail was interrupted", exc_info=True)
             recipient.finish(states.FAILED, reasons.UNKNOWN)
@@ -393,7 +393,7 @@ def continue_or_end(account_id: int, message_id: int, delay: timedelta) -> None:
     if message is None:
         return
     now = timezone.now()
-    recipients = MessageRecipient.objects.of(account_id, message_id)
+    recipients = MessageRecipient.objects.for_message(account_id, message_id)
     for recipient in recipients.filter(state=MessageRecipient.State.SENDING, claimed_at__lt=now - INTERRUPTED_AFTER):
         recipient.finish(MessageRecipient.State.FAILED, MessageRecipient.Reason.UNKNOWN)
     if (due_at := recipients.waiting().order_by("due_at").values_list("due_at", flat=True).first()) is not None:
@@ -420,5 +420,5 @@ def send_test(*, account_id: int, user_id: int, post_id: int, subject: str, text
     user = User.objects.select_related("account").filter(account_id=account_id, id=user_id, is_active=True).first()
     post = None if user is None else user.account.posts.live().filter(id=post_id).first()
     if user is not None and post is not None:
-        content = Content.of(user.account, post, subject, text)
+        content = MessageContent.build(user.account, post, subject, text)
         deliver(content.email(user.email, user.name or user.login, is_test=True))

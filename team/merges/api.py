@@ -18,7 +18,7 @@ from team.merges.comparison import Choice
 from team.merges.models import Merge, MergeQuerySet
 
 
-class ChoicesField(WireField):
+class MergeChoicesField(WireField):
     """An object of the names of fields and the row whose value the field gets: `kept`, `merged` or `both`."""
 
     default_error_messages = {
@@ -71,14 +71,14 @@ class NewClientMergeSerializer(ResourceSerializer):
     """The body of a merge into the client of the path."""
 
     merged_client_id = IntegerField(required=True, min_value=1)
-    fields = ChoicesField()  # type: ignore[assignment]  # DRF's property has the name too, but keeps its fields elsewhere
+    fields = MergeChoicesField()  # type: ignore[assignment]  # DRF's property has the name too, but keeps its fields elsewhere
 
 
 class NewContactMergeSerializer(ResourceSerializer):
     """The body of a merge into the contact of the path."""
 
     merged_contact_id = IntegerField(required=True, min_value=1)
-    fields = ChoicesField()  # type: ignore[assignment]  # DRF's property has the name too, but keeps its fields elsewhere
+    fields = MergeChoicesField()  # type: ignore[assignment]  # DRF's property has the name too, but keeps its fields elsewhere
 
 
 BODIES: dict[str, type[ResourceSerializer]] = {

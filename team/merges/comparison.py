@@ -12,7 +12,7 @@ from core.db.tenancy import fold
 from core.errors import FieldError, FieldErrors
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field, defined_name, fields_of
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 
 # The maximum length of two long texts that are joined.
 MAX_TEXT_LENGTH = 65_536
@@ -72,8 +72,8 @@ class Difference:
                 raise FieldError(self.field.name, message, "too_long", {"most": MAX_TEXT_LENGTH})
             return text
         kept = [*self.kept]
-        known = {fold(str(each)) for each in kept}
-        return [*kept, *(each for each in self.merged if fold(str(each)) not in known)]
+        known = {fold(str(value)) for value in kept}
+        return [*kept, *(value for value in self.merged if fold(str(value)) not in known)]
 
 
 def is_blank(value: Any) -> bool:
@@ -84,7 +84,7 @@ def is_same(field: Field, first: Any, second: Any) -> bool:
     if is_blank(first) and is_blank(second):
         return True
     if field.type in (FieldType.TAGS, FieldType.CHOICES) and isinstance(first, list) and isinstance(second, list):
-        return {fold(str(each)) for each in first} == {fold(str(each)) for each in second}
+        return {fold(str(value)) for value in first} == {fold(str(value)) for value in second}
     return bool(first == second and isinstance(first, bool) == isinstance(second, bool))
 
 
@@ -96,14 +96,14 @@ def compared_fields(account: Account, resource: str, rows: Iterable[Any]) -> lis
     return fields + [Field(defined_name(key), key, FieldType.TEXT, "custom", undefined_key=key) for key in keys]
 
 
-def differences(kept: Resource, merged: Resource, fields: Iterable[Field]) -> list[Difference]:
+def differences(kept: CRMResource, merged: CRMResource, fields: Iterable[Field]) -> list[Difference]:
     """Return the fields whose values differ."""
     found = (Difference(field, field.value_of(kept), field.value_of(merged)) for field in fields)
-    return [each for each in found if not is_same(each.field, each.kept, each.merged)]
+    return [difference for difference in found if not is_same(difference.field, difference.kept, difference.merged)]
 
 
 def chosen_values(
-    kept: Resource, merged: Resource, fields: list[Field], choices: dict[str, Choice]
+    kept: CRMResource, merged: CRMResource, fields: list[Field], choices: dict[str, Choice]
 ) -> dict[str, tuple[Field, Any]]:
     """Return the fields that the kept row gets another value for, with the value, by name.
 
@@ -113,22 +113,22 @@ def chosen_values(
     errors: list[FieldError] = []
     unknown = sorted(choices.keys() - {field.name for field in fields})
     errors += [FieldError(f"fields.{name}", _("is not a field that can be chosen"), "unknown") for name in unknown]
-    for each in differences(kept, merged, fields):
-        name = each.field.name
-        choice = choices.get(name, each.default())
-        if choice not in each.choices:
+    for difference in differences(kept, merged, fields):
+        name = difference.field.name
+        choice = choices.get(name, difference.default())
+        if choice not in difference.choices:
             # Both values are wanted, but one is blank or the values can't be joined.
-            if each.field.type not in JOINED:
+            if difference.field.type not in JOINED:
                 errors.append(FieldError(f"fields.{name}", _("can't have both values"), "choice"))
                 continue
-            choice = each.default()
+            choice = difference.default()
         try:
-            value = each.value(choice)
+            value = difference.value(choice)
         except FieldErrors as caught:
-            errors += [error.within("fields") for error in caught.errors]
+            errors += [error.move_into("fields") for error in caught.errors]
             continue
-        if not is_same(each.field, value, each.kept):
-            values[name] = (each.field, value)
+        if not is_same(difference.field, value, difference.kept):
+            values[name] = (difference.field, value)
     if errors:
         raise FieldErrors(errors)
     return values

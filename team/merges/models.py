@@ -22,7 +22,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.users.models import User
-from core.db.derived import at_the_end
+from core.db.derived import compute_at_end
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.rows.access import Access
@@ -87,7 +87,7 @@ class MergeQuerySet(LimitedQuerySet[Any]):
         return self.filter(**{"account_id": row.account_id, f"merged_{row._meta.model_name}_id": row.id})
 
     @transaction.atomic(savepoint=False)
-    @at_the_end()
+    @compute_at_end()
     def merge(
         self, account: Account, resource: str, kept_id: int, merged_id: int, choices: Mapping[str, Choice], *, by: User
     ) -> "Merge":
@@ -227,9 +227,9 @@ class Merge(TenantModel):
         self, kept: ExternallyIdentified, merged: ExternallyIdentified, values: Mapping[str, Any], *, by: User
     ) -> None:
         """Write the chosen values and the external ids to the kept row, and record the changes."""
-        companions = [(name, each) for name in COMPANIONS if name in values for each in COMPANIONS[name]]
+        companions = [(name, companion) for name in COMPANIONS if name in values for companion in COMPANIONS[name]]
         before = {name: stored(field.value_of(kept)) for name, (field, _value) in values.items()}
-        before |= {each: stored(getattr(kept, each)) for _name, each in companions}
+        before |= {companion: stored(getattr(kept, companion)) for _name, companion in companions}
         assigned: dict[str, Any] = {}
         for name, (field, value) in values.items():
             if field.key:
@@ -237,20 +237,20 @@ class Merge(TenantModel):
             else:
                 assigned[name] = value if field.name != "tags" else value or []
         kept.assign(assigned, by=by)
-        for _name, each in companions:
+        for _name, companion in companions:
             # The answer was recorded when the merged row got it.
-            setattr(kept, each, getattr(merged, each))
+            setattr(kept, companion, getattr(merged, companion))
         add_pairs(kept, [(key, value) for key, value in self.external_ids])
         type(kept).flush([kept])
         for name, (field, _value) in values.items():
             self.changes[name] = {"before": before[name], "after": stored(field.value_of(kept))}
-        for _name, each in companions:
-            self.changes[each] = {"before": before[each], "after": stored(getattr(kept, each))}
+        for _name, companion in companions:
+            self.changes[companion] = {"before": before[companion], "after": stored(getattr(kept, companion))}
 
     # Undoing
 
     @transaction.atomic(savepoint=False)
-    @at_the_end()
+    @compute_at_end()
     def undo(self, *, by: User) -> None:
         """Undo the merge. Raise FieldError if that is not possible.
 
@@ -293,7 +293,7 @@ class Merge(TenantModel):
             key = key_in(name)
             current = kept.additional_fields.get(key) if key is not None else getattr(kept, name)  # type: ignore[attr-defined]
             if name == "tags":
-                columns["tags"] = without_added(kept.tags, change)  # type: ignore[attr-defined]
+                columns["tags"] = remove_added(kept.tags, change)  # type: ignore[attr-defined]
                 continue
             later = next((m for m in others if m.id > self.id and name in m.changes), None)
             if later is not None and later.changes[name]["before"] == change["after"]:
@@ -346,7 +346,7 @@ def stored(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime | date) else value
 
 
-def without_added(tags: list[str], change: dict[str, Any]) -> list[str]:
+def remove_added(tags: list[str], change: dict[str, Any]) -> list[str]:
     """Return the tags without those that the merge added, and with those that it removed."""
     added = set(change["after"]).difference(change["before"])
     removed = [tag for tag in change["before"] if tag not in change["after"]]

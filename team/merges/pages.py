@@ -30,7 +30,7 @@ from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.clients.similar import Similar, find_similar
 from crm.fields.catalogue import grouped
 from crm.resources.external_ids import ExternallyIdentified
-from team.fields.facts import CLIENT, CONTACT, Kind, fact_of, with_linked_names
+from team.fields.facts import CLIENT, CONTACT, RecordKind, fact_of, with_linked_names
 from team.menu.pages import TeamPage, TeamRequest
 from team.merges.comparison import Choice, Difference, compared_fields, differences
 from team.merges.models import MODELS, Merge, lock_rows
@@ -47,7 +47,7 @@ PREFIX = "use:"
 
 
 @dataclass(frozen=True)
-class Option:
+class ValueOption:
     """One of the values of a field to choose from."""
 
     choice: Choice
@@ -56,11 +56,11 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Row:
+class ComparisonRow:
     """A field of the comparison."""
 
     difference: Difference
-    options: list[Option]
+    options: list[ValueOption]
 
     @property
     def name(self) -> str:
@@ -71,11 +71,11 @@ class Row:
         return self.difference.field.label
 
 
-class MergePage(TeamPage):
+class MergeRecordsPage(TeamPage):
     """Merging another record into one, which stays."""
 
     template_name = "team/merges/merge.html"
-    kind: Kind
+    kind: RecordKind
     title: str | Promise
     missing: str | Promise
 
@@ -139,14 +139,14 @@ class MergePage(TeamPage):
             email=kept.email or "",
             tax_no=getattr(kept, "tax_no", None) or "",
         )
-        return [each for each in found if each.kind == self.resource and each.id != kept.id]
+        return [record for record in found if record.kind == self.resource and record.id != kept.id]
 
     def compare(self, kept: Any, merged: Any, *, http_status: int = 200) -> HttpResponse:
         fields = compared_fields(self.request.account, self.resource, (kept, merged))
         found = differences(kept, merged, fields)
-        names = {each.field.name for each in found}
+        names = {difference.field.name for difference in found}
         equal = [fact for field in fields if field.name not in names and (fact := self.fact(kept, field)).text]
-        rows = {each.field.name: self.row(each, kept, merged) for each in found}
+        rows = {difference.field.name: self.row(difference, kept, merged) for difference in found}
         return self.render(
             "team/merges/compare.html",
             http_status=http_status,
@@ -156,7 +156,7 @@ class MergePage(TeamPage):
             other=merged,
             groups=[
                 (label, [rows[field.name] for field in members])
-                for label, members in grouped(each.field for each in found)
+                for label, members in grouped(difference.field for difference in found)
             ],
             equal=equal,
             shown=version_of(kept, merged),
@@ -169,7 +169,7 @@ class MergePage(TeamPage):
     def fact(self, row: Any, field: Any) -> Any:
         return fact_of(row, self.kind, field)
 
-    def row(self, difference: Difference, kept: Any, merged: Any) -> Row:
+    def row(self, difference: Difference, kept: Any, merged: Any) -> ComparisonRow:
         is_newer = merged.updated_at > kept.updated_at
         selected = difference.default(prefer=Choice.MERGED if is_newer else Choice.KEPT)
         posted = self.request.POST.get(f"{PREFIX}{difference.field.name}")
@@ -180,8 +180,8 @@ class MergePage(TeamPage):
             Choice.MERGED: self.fact(merged, difference.field).text,
             Choice.BOTH: _("Keep both"),
         }
-        options = [Option(choice, texts[choice], choice == selected) for choice in difference.choices]
-        return Row(difference, options)
+        options = [ValueOption(choice, texts[choice], choice == selected) for choice in difference.choices]
+        return ComparisonRow(difference, options)
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
         other_id = parse_id(request.POST.get("with"))
@@ -199,11 +199,11 @@ class MergePage(TeamPage):
             rows = {row.id: row for row in lock_rows(account, self.resource, id, other_id, access=user.access)}
             if id not in rows:
                 raise Http404
-            names[:] = [str(rows[each]) for each in (other_id, id) if each in rows]
+            names[:] = [str(rows[row_id]) for row_id in (other_id, id) if row_id in rows]
             if other_id in rows and self.is_merged(rows[id], rows[other_id]):
                 # Another request, such as that of a second click, has merged the records already.
                 return
-            are_live = all(each in rows and rows[each].trashed_at is None for each in (id, other_id))
+            are_live = all(row_id in rows and rows[row_id].trashed_at is None for row_id in (id, other_id))
             if are_live and request.POST.get("shown") != version_of(rows[id], rows[other_id]):
                 raise Conflict(_("One of the two was changed meanwhile. Check the values, and merge again."))
             Merge.objects.all().merge(account, self.resource, id, other_id, choices, by=user)
@@ -223,13 +223,13 @@ class MergePage(TeamPage):
         return kept.trashed_at is None and Merge.objects.of_merged(merged).of_kept(kept).active().exists()
 
 
-class MergeClientPage(MergePage):
+class MergeClientPage(MergeRecordsPage):
     kind = CLIENT
     title = gettext_lazy("Merge clients")
     missing = gettext_lazy("There is no such client to merge.")
 
 
-class MergeContactPage(MergePage):
+class MergeContactPage(MergeRecordsPage):
     kind = CONTACT
     title = gettext_lazy("Merge contacts")
     missing = gettext_lazy("There is no such contact to merge.")
@@ -254,9 +254,9 @@ def moved_numbers(account: Account, user: User, resource: str, id: int) -> list[
     }
     counts = {
         f"n{number}": Coalesce(
-            Subquery(each.filter(**link).order_by().values("account_id").annotate(n=Count("*")).values("n")), 0
+            Subquery(queryset.filter(**link).order_by().values("account_id").annotate(n=Count("*")).values("n")), 0
         )
-        for number, each in enumerate(rows.values())
+        for number, queryset in enumerate(rows.values())
     }
     found = Account.objects.filter(id=account.id).values_list(*[]).annotate(**counts).values(*counts)[0]
     return [(label, found[name]) for label, name in zip(rows, counts, strict=True) if found[name]]

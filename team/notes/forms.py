@@ -25,7 +25,7 @@ from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.number_fields import WholeNumberField
 from crm.notes.models import MAX_DURATION, Note
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 from forum.posts.models import Post
 from forum.texts.markdown import render
 from team.menu.pages import TeamPage
@@ -134,7 +134,7 @@ class ComposerForm(NoteForm):
         return {"title": self.cleaned_data["title"], "scheduled_at": at, "due_day": day}
 
 
-class RecordKind(Protocol):
+class KindWithRoute(Protocol):
     """The key of a kind of record, and the route of its page."""
 
     @property
@@ -147,13 +147,13 @@ class RecordKind(Protocol):
 class Composer(CreatingPage, TeamPage):
     """The part of the page of a record that creates notes and tasks."""
 
-    kind: RecordKind
+    kind: KindWithRoute
 
     if TYPE_CHECKING:
 
-        def find(self, id: int) -> Resource: ...
-        def lock(self, id: int) -> Resource: ...
-        def show(self, row: Resource, *, http_status: int = 200, **context: Any) -> HttpResponse: ...
+        def find(self, id: int) -> CRMResource: ...
+        def lock(self, id: int) -> CRMResource: ...
+        def show(self, row: CRMResource, *, http_status: int = 200, **context: Any) -> HttpResponse: ...
 
     @property
     def link(self) -> str:

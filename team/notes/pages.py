@@ -84,7 +84,7 @@ class NotePage(TeamPage):
         return redirect("team-note", id)
 
 
-class EditForm(NoteForm):
+class EditNoteForm(NoteForm):
     version = forms.CharField(required=False, widget=forms.HiddenInput)
 
 
@@ -110,16 +110,16 @@ class EditNotePage(NotePage):
             "duration": note.duration,
             "version": note.updated_at.isoformat(),
         }
-        return self.show(note, form=EditForm(initial=initial))
+        return self.show(note, form=EditNoteForm(initial=initial))
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        note, form = self.find_own(id), EditForm(request.POST)
+        note, form = self.find_own(id), EditNoteForm(request.POST)
         if not form.is_valid() or not self.submit_form(form, lambda: self.save(id, form)):
             return self.show(note, http_status=422, form=form)
         messages.success(request, _("The note is saved."))
         return redirect("team-note", id)
 
-    def save(self, id: int, form: EditForm) -> None:
+    def save(self, id: int, form: EditNoteForm) -> None:
         note = self.lock(id)
         if note.trashed_at is not None:
             raise Conflict(_("The note was deleted in the meantime."))

@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from core.pages import panels
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 from team.menu.entries import CLIENT, is_team_of_site
 from team.records.pages.user_links import render_user_panel
 
@@ -11,7 +11,7 @@ panels.register("user", render_user_panel)
 register(
     "new",
     *(
-        Entry(name, label, route, icon, order=order, in_dialog=True, links=links, is_shown=is_team_of_site)
+        MenuEntry(name, label, route, icon, order=order, in_dialog=True, links=links, is_shown=is_team_of_site)
         for order, (name, label, route, icon, links) in enumerate(
             (
                 ("client", _("Client"), "team-client-new", "building-2", {}),
@@ -21,7 +21,7 @@ register(
             start=1,
         )
     ),
-    Entry(
+    MenuEntry(
         "suggestion",
         _("Suggestion on behalf of a customer"),
         "forum-post-new-on-behalf",

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.text import Truncator
 
 from core.pages.formatting import number_text
-from team.reports.tables import Cell, Kind, Row, Table, Value
+from team.reports.tables import ColumnKind, ReportCell, ReportRow, Table, Value
 
 # The height of the bars, and the widths of a bar, of the space between groups, and of a label with a name, in units of the drawing.
 HEIGHT, BAR, GAP, NAME = 180, 22, 18, 84
@@ -25,13 +25,13 @@ class Bar:
     x: int
     y: int
     height: int
-    # The place of the series, from 1, which selects the colour.
+    # The number of the series, from 1, which selects the colour.
     series: int
     title: str
 
 
 @dataclass(frozen=True)
-class Group:
+class BarGroup:
     label: str
     # The middle of the group.
     x: int
@@ -39,7 +39,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Line:
+class ScaleLine:
     """A horizontal line of the scale."""
 
     y: int
@@ -54,8 +54,8 @@ class Chart:
     base: int
     label_y: int
     left: int
-    groups: list[Group]
-    lines: list[Line]
+    groups: list[BarGroup]
+    lines: list[ScaleLine]
     legend: list[tuple[int, str | Promise]]
 
 
@@ -75,34 +75,36 @@ def short_number(value: Decimal) -> str:
     return number_text(value.to_integral_value(ROUND_CEILING) if value >= STEPS else value)
 
 
-def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:
+def chart_of(table: Table, rows: Sequence[ReportRow]) -> Chart | None:
     """Return the chart of some rows of a table. Return None if there is nothing to draw."""
     rows = rows[:MAX_GROUPS]
-    places = [table.position(series.column) for series in table.series]
-    numbers = [as_number(row.cells[place].value) for row in rows for place in places]
+    positions = [table.position(series.column) for series in table.series]
+    numbers = [as_number(row.cells[position].value) for row in rows for position in positions]
     if not any(numbers):
         return None
     top = round_up(max(numbers))
-    label_place = table.position(table.label_column)
-    label_kind = table.columns[label_place].kind
-    bars_width = BAR * len(places)
-    group_width = max(bars_width + GAP, 0 if label_kind is Kind.MONTH else NAME)
+    label_position = table.position(table.label_column)
+    label_kind = table.columns[label_position].kind
+    bars_width = BAR * len(positions)
+    group_width = max(bars_width + GAP, 0 if label_kind is ColumnKind.MONTH else NAME)
     groups = []
     for number, row in enumerate(rows):
         x = LEFT + number * group_width + (group_width - bars_width) // 2
-        label = table.text(row, label_place)
+        label = table.text(row, label_position)
         bars = [
             bar_of(
-                row.cells[place],
-                f"{label}, {series.label}: {table.text(row, place)}",
+                row.cells[position],
+                f"{label}, {series.label}: {table.text(row, position)}",
                 x + BAR * shift,
                 shift + 1,
                 top,
             )
-            for shift, (place, series) in enumerate(zip(places, table.series, strict=True))
+            for shift, (position, series) in enumerate(zip(positions, table.series, strict=True))
         ]
-        groups.append(Group(short_label(row.cells[label_place].value, label), x + bars_width // 2, bars))
-    lines = [Line(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)]
+        groups.append(BarGroup(short_label(row.cells[label_position].value, label), x + bars_width // 2, bars))
+    lines = [
+        ScaleLine(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)
+    ]
     return Chart(
         width=LEFT + len(rows) * group_width,
         height=TOP + HEIGHT + BOTTOM,
@@ -115,7 +117,7 @@ def chart_of(table: Table, rows: Sequence[Row]) -> Chart | None:
     )
 
 
-def bar_of(cell: Cell, title: str, x: int, series: int, top: Decimal) -> Bar:
+def bar_of(cell: ReportCell, title: str, x: int, series: int, top: Decimal) -> Bar:
     height = round(as_number(cell.value) / top * HEIGHT)
     return Bar(x, TOP + HEIGHT - height, height, series, title)
 

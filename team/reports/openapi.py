@@ -4,24 +4,24 @@ from core.openapi.operations import QUERY_PARAMETERS, RESPONSES, entries
 from core.openapi.values import COUNT, ID, ID_OR_ZERO, NAME, NUMBER, JSONSchema, array_of, object_of, one_of, or_null
 from team.reports.periods import DEFAULT_MONTHS, MAX_MONTHS
 from team.reports.queries import MAX_SUGGESTIONS, REPORTS, Report
-from team.reports.tables import TIMES, Kind
+from team.reports.tables import TIMES, ColumnKind
 
 MONTH: JSONSchema = {"type": "string", "pattern": "^2[01][0-9]{2}-(0[1-9]|1[0-2])$"}
 DURATION = {"type": ["number", "null"], "minimum": 0}
 # The schema and an example of a column of each kind.
 COLUMNS = {
-    Kind.TEXT: (or_null(NAME), "EUR"),
-    Kind.MONTH: ({"anyOf": [MONTH, one_of(TIMES)]}, "2026-11"),
-    Kind.COUNT: (COUNT, 2),
-    Kind.MONEY: (NUMBER, 149.9),
-    Kind.SHARE: ({**DURATION, "maximum": 1}, 0.25),
-    Kind.DAYS: (DURATION, 3.5),
-    Kind.HOURS: (DURATION, 3.5),
+    ColumnKind.TEXT: (or_null(NAME), "EUR"),
+    ColumnKind.MONTH: ({"anyOf": [MONTH, one_of(TIMES)]}, "2026-11"),
+    ColumnKind.COUNT: (COUNT, 2),
+    ColumnKind.MONEY: (NUMBER, 149.9),
+    ColumnKind.SHARE: ({**DURATION, "maximum": 1}, 0.25),
+    ColumnKind.DAYS: (DURATION, 3.5),
+    ColumnKind.HOURS: (DURATION, 3.5),
 }
 
 
 def description_of(report: Report) -> str:
-    amounts = any(column.kind == Kind.MONEY for column in report.columns)
+    amounts = any(column.kind == ColumnKind.MONEY for column in report.columns)
     currencies = " Each currency has rows of its own." if amounts else ""
     if not report.has_period:
         return f"{report.description} There are at most {MAX_SUGGESTIONS} for each currency.{currencies}"

@@ -15,7 +15,7 @@ from team.menu.pages import TeamPage, TeamRequest
 from team.reports.charts import chart_of
 from team.reports.periods import DEFAULT_MONTHS
 from team.reports.queries import REPORTS, Report, ReportQuery
-from team.reports.tables import Column, Kind, Row, Table
+from team.reports.tables import ColumnKind, ReportColumn, ReportRow, Table
 
 # The most users in the choices of the form.
 MAX_USERS = 500
@@ -69,20 +69,21 @@ class ReportPage(TeamPage):
                 if self.request.account.currency in currencies
                 else next(iter(currencies), "")
             )
-        rows: list[Row] = list(table.rows)
+        rows: list[ReportRow] = list(table.rows)
         hidden = set()
         if table.currency_column:
-            place = table.position(table.currency_column)
-            rows = [row for row in rows if row.cells[place].value == chosen]
-            hidden = {place}
-        shown = [place for place in range(len(table.columns)) if place not in hidden]
+            position = table.position(table.currency_column)
+            rows = [row for row in rows if row.cells[position].value == chosen]
+            hidden = {position}
+        shown = [position for position in range(len(table.columns)) if position not in hidden]
         return {
             "currency": chosen,
             "currencies": currencies,
             "chart": chart_of(table, rows),
-            "columns": [table.columns[place] for place in shown],
+            "columns": [table.columns[position] for position in shown],
             "rows": [
-                [(table.columns[place], row.cells[place], table.text(row, place)) for place in shown] for row in rows
+                [(table.columns[position], row.cells[position], table.text(row, position)) for position in shown]
+                for row in rows
             ],
         }
 
@@ -91,7 +92,8 @@ class ReportPage(TeamPage):
         if not report.has_pipeline:
             return []
         pipelines = [
-            (each.id, pipeline_name(each)) for each in self.request.account.pipelines.order_by("position", "id")
+            (pipeline.id, pipeline_name(pipeline))
+            for pipeline in self.request.account.pipelines.order_by("position", "id")
         ]
         return pipelines if len(pipelines) > 1 else []
 
@@ -114,9 +116,9 @@ def csv_response(report: Report, table: Table) -> HttpResponse:
     return response
 
 
-def csv_value(value: Any, column: Column, currency: str) -> str:
+def csv_value(value: Any, column: ReportColumn, currency: str) -> str:
     if isinstance(value, str) or value is None:
         return guarded(value or "")
-    if column.kind == Kind.MONEY:
+    if column.kind == ColumnKind.MONEY:
         return amount_text(value, currency, is_rounded=column.is_estimate, is_grouped=False)
     return number_cell(value)

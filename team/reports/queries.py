@@ -1,7 +1,7 @@
 """The queries of the reports. Each returns a table, most for a period, from the rows that the user may access.
 
 Amounts in different currencies are never added: each currency has rows of its own. A weighted amount is the amount multiplied by the
-probability of the deal's status. A deal without a status is open (`Status.for_none`); it is in no stage.
+probability of the deal's status. A deal without a status is open (`Status.make_placeholder`); it is in no stage.
 
 A report takes at most six statements. Their duration grows with the number of rows, and `REPORT_TIME_LIMIT_MS` limits it.
 """
@@ -32,7 +32,18 @@ from crm.deals.models import COLUMN_ID
 from team.backers.post_revenue import top_revenue
 from team.lists.stage_history import ENTERED, HERE, LABELS, MOVED_ON, StageFilter, entered_stages, result_of
 from team.reports.periods import Period, days_of
-from team.reports.tables import EARLIER, LATER, NO_DATE, Cell, Column, Kind, Row, Series, Table, list_path
+from team.reports.tables import (
+    EARLIER,
+    LATER,
+    NO_DATE,
+    ColumnKind,
+    ReportCell,
+    ReportColumn,
+    ReportRow,
+    Series,
+    Table,
+    list_path,
+)
 from team.summaries.revenue import Revenue
 
 # The milliseconds that a statement of a report may take.
@@ -85,7 +96,7 @@ class ReportQuery:
     def statuses(self) -> dict[int, Status]:
         """The statuses of deals, of the chosen pipeline if there is one, by id and in order. `Status.NONE_ID` is one of the ids."""
         statuses = self.account.deal_statuses()
-        return {each.id: each for each in statuses if self.pipeline_id in (None, each.pipeline_id)}
+        return {status.id: status for status in statuses if self.pipeline_id in (None, status.pipeline_id)}
 
     def status_ids(self, *outcomes: str) -> list[int]:
         return [status.id for status in self.statuses.values() if status.outcome in outcomes]
@@ -135,11 +146,11 @@ def share(part: int, whole: int) -> float | None:
 # Open deals by the month in which they are expected to close
 
 FORECAST = (
-    Column("month", _("Expected close"), Kind.MONTH),
-    Column("currency", _("Currency"), Kind.TEXT),
-    Column("deals", _("Deals"), Kind.COUNT),
-    Column("total", _("Amount"), Kind.MONEY),
-    Column("weighted", _("Weighted"), Kind.MONEY, is_estimate=True),
+    ReportColumn("month", _("Expected close"), ColumnKind.MONTH),
+    ReportColumn("currency", _("Currency"), ColumnKind.TEXT),
+    ReportColumn("deals", _("Deals"), ColumnKind.COUNT),
+    ReportColumn("total", _("Amount"), ColumnKind.MONEY),
+    ReportColumn("weighted", _("Weighted"), ColumnKind.MONEY, is_estimate=True),
 )
 
 
@@ -148,19 +159,19 @@ def forecast(query: ReportQuery) -> Table:
     period, sums = query.period, defaultdict[tuple[Any, str], Sums](Sums)
     rows = query.deals(Status.Outcome.OPEN).annotate(month=TruncMonth("expected_close_date"))
     for month, column_id, currency, deals, total in sums_by(rows, "month", "column_id", "currency"):
-        place = (
+        row_label = (
             NO_DATE if month is None else EARLIER if month < period.first else LATER if month > period.last else month
         )
-        sums[place, currency].add(deals, total, query.statuses[column_id].probability or 0)
-    places = [EARLIER, *period, LATER, NO_DATE]
-    currencies = sorted({currency for _place, currency in sums} | {query.account.currency})
+        sums[row_label, currency].add(deals, total, query.statuses[column_id].probability or 0)
+    row_labels = [EARLIER, *period, LATER, NO_DATE]
+    currencies = sorted({currency for _row_label, currency in sums} | {query.account.currency})
     return Table(
         FORECAST,
         [
-            forecast_row(query, place, currency, sums[place, currency])
+            forecast_row(query, row_label, currency, sums[row_label, currency])
             for currency in currencies
-            for place in places
-            if isinstance(place, date) or (place, currency) in sums
+            for row_label in row_labels
+            if isinstance(row_label, date) or (row_label, currency) in sums
         ],
         series=[Series("total", _("Amount")), Series("weighted", _("Weighted"))],
         label_column="month",
@@ -168,35 +179,35 @@ def forecast(query: ReportQuery) -> Table:
     )
 
 
-def forecast_row(query: ReportQuery, place: Any, currency: str, sums: Sums) -> Row:
+def forecast_row(query: ReportQuery, row_label: Any, currency: str, sums: Sums) -> ReportRow:
     after, before = None, None
-    if isinstance(place, date):
-        after, before = days_of(place)
-    elif place == EARLIER:
+    if isinstance(row_label, date):
+        after, before = days_of(row_label)
+    elif row_label == EARLIER:
         before = query.period.first.isoformat()
-    elif place == LATER:
+    elif row_label == LATER:
         after, _end = days_of(query.period.end)
     path = query.deals_path(
         outcome=Status.Outcome.OPEN,
         currency=currency,
         expected_close_date__after=after,
         expected_close_date__before=before,
-        expected_close_date__empty="true" if place == NO_DATE else None,
+        expected_close_date__empty="true" if row_label == NO_DATE else None,
     )
-    figures = [Cell(value, path if sums.deals else "") for value in (sums.deals, sums.total, sums.weighted)]
-    return Row([Cell(place), Cell(currency), *figures])
+    figures = [ReportCell(value, path if sums.deals else "") for value in (sums.deals, sums.total, sums.weighted)]
+    return ReportRow([ReportCell(row_label), ReportCell(currency), *figures])
 
 
 # Won and lost deals by the month in which they were closed
 
 RESULTS_BY_MONTH = (
-    Column("month", _("Month"), Kind.MONTH),
-    Column("currency", _("Currency"), Kind.TEXT),
-    Column("won", _("Won"), Kind.COUNT),
-    Column("won_total", _("Amount won"), Kind.MONEY),
-    Column("lost", _("Lost"), Kind.COUNT),
-    Column("lost_total", _("Amount lost"), Kind.MONEY),
-    Column("win_rate", _("Win rate"), Kind.SHARE),
+    ReportColumn("month", _("Month"), ColumnKind.MONTH),
+    ReportColumn("currency", _("Currency"), ColumnKind.TEXT),
+    ReportColumn("won", _("Won"), ColumnKind.COUNT),
+    ReportColumn("won_total", _("Amount won"), ColumnKind.MONEY),
+    ReportColumn("lost", _("Lost"), ColumnKind.COUNT),
+    ReportColumn("lost_total", _("Amount lost"), ColumnKind.MONEY),
+    ReportColumn("win_rate", _("Win rate"), ColumnKind.SHARE),
 )
 
 
@@ -212,7 +223,7 @@ def results(query: ReportQuery) -> Table:
     return Table(
         RESULTS_BY_MONTH,
         [
-            Row([Cell(month), Cell(currency), *closed_cells(query, month, currency, sums)])
+            ReportRow([ReportCell(month), ReportCell(currency), *closed_cells(query, month, currency, sums)])
             for currency in currencies
             for month in query.period
         ],
@@ -222,29 +233,29 @@ def results(query: ReportQuery) -> Table:
     )
 
 
-def closed_cells(query: ReportQuery, month: date, currency: str, sums: dict[Any, Sums]) -> list[Cell]:
+def closed_cells(query: ReportQuery, month: date, currency: str, sums: dict[Any, Sums]) -> list[ReportCell]:
     after, before = days_of(month)
     cells = []
     won, lost = (sums[month, currency, outcome] for outcome in (Status.Outcome.WON, Status.Outcome.LOST))
     for outcome, found in ((Status.Outcome.WON, won), (Status.Outcome.LOST, lost)):
         filters = {"outcome": outcome, "currency": currency, "closed_at__after": after, "closed_at__before": before}
         path = query.deals_path(**filters) if found.deals else ""
-        cells += [Cell(found.deals, path), Cell(found.total, path)]
-    return [*cells, Cell(share(won.deals, won.deals + lost.deals))]
+        cells += [ReportCell(found.deals, path), ReportCell(found.total, path)]
+    return [*cells, ReportCell(share(won.deals, won.deals + lost.deals))]
 
 
 # Deals by the responsible user
 
 PEOPLE = (
-    Column("name", _("Responsible"), Kind.TEXT),
-    Column("currency", _("Currency"), Kind.TEXT),
-    Column("open", _("Open deals"), Kind.COUNT),
-    Column("open_total", _("Open amount"), Kind.MONEY),
-    Column("weighted", _("Weighted"), Kind.MONEY, is_estimate=True),
-    Column("won", _("Won"), Kind.COUNT),
-    Column("won_total", _("Amount won"), Kind.MONEY),
-    Column("lost", _("Lost"), Kind.COUNT),
-    Column("win_rate", _("Win rate"), Kind.SHARE),
+    ReportColumn("name", _("Responsible"), ColumnKind.TEXT),
+    ReportColumn("currency", _("Currency"), ColumnKind.TEXT),
+    ReportColumn("open", _("Open deals"), ColumnKind.COUNT),
+    ReportColumn("open_total", _("Open amount"), ColumnKind.MONEY),
+    ReportColumn("weighted", _("Weighted"), ColumnKind.MONEY, is_estimate=True),
+    ReportColumn("won", _("Won"), ColumnKind.COUNT),
+    ReportColumn("won_total", _("Amount won"), ColumnKind.MONEY),
+    ReportColumn("lost", _("Lost"), ColumnKind.COUNT),
+    ReportColumn("win_rate", _("Win rate"), ColumnKind.SHARE),
 )
 
 
@@ -270,14 +281,16 @@ def people(query: ReportQuery) -> Table:
     )
     return Table(
         PEOPLE,
-        [Row(person_cells(query, id, names.get(id or 0, ""), currency, sums), id) for id, currency in order],
+        [ReportRow(person_cells(query, id, names.get(id or 0, ""), currency, sums), id) for id, currency in order],
         series=[Series("won_total", _("Amount won")), Series("weighted", _("Weighted"))],
         label_column="name",
         currency_column="currency",
     )
 
 
-def person_cells(query: ReportQuery, id: int | None, name: str, currency: str, sums: dict[Any, Sums]) -> list[Cell]:
+def person_cells(
+    query: ReportQuery, id: int | None, name: str, currency: str, sums: dict[Any, Sums]
+) -> list[ReportCell]:
     whose: dict[str, Any] = {"responsible_id__empty": "true"} if id is None else {"responsible_id": id}
     after, before = days_of(query.period.first)[0], days_of(query.period.last)[1]
     closed = {"closed_at__after": after, "closed_at__before": before}
@@ -293,25 +306,25 @@ def person_cells(query: ReportQuery, id: int | None, name: str, currency: str, s
     )
     open_path, won_path, lost_path = map(path, (Status.Outcome.OPEN, Status.Outcome.WON, Status.Outcome.LOST))
     return [
-        Cell(name or None),
-        Cell(currency),
-        Cell(opened.deals, open_path),
-        Cell(opened.total, open_path),
-        Cell(opened.weighted, open_path),
-        Cell(won.deals, won_path),
-        Cell(won.total, won_path),
-        Cell(lost.deals, lost_path),
-        Cell(share(won.deals, won.deals + lost.deals)),
+        ReportCell(name or None),
+        ReportCell(currency),
+        ReportCell(opened.deals, open_path),
+        ReportCell(opened.total, open_path),
+        ReportCell(opened.weighted, open_path),
+        ReportCell(won.deals, won_path),
+        ReportCell(won.total, won_path),
+        ReportCell(lost.deals, lost_path),
+        ReportCell(share(won.deals, won.deals + lost.deals)),
     ]
 
 
 # Stages
 
 STAGES = (
-    Column("name", _("Stage"), Kind.TEXT),
-    *(Column(name, label, Kind.COUNT) for name, label in LABELS.items()),
-    Column("conversion", _("Conversion"), Kind.SHARE),
-    Column("median_days", _("Median days"), Kind.DAYS),
+    ReportColumn("name", _("Stage"), ColumnKind.TEXT),
+    *(ReportColumn(name, label, ColumnKind.COUNT) for name, label in LABELS.items()),
+    ReportColumn("conversion", _("Conversion"), ColumnKind.SHARE),
+    ReportColumn("median_days", _("Median days"), ColumnKind.DAYS),
 )
 
 
@@ -337,27 +350,29 @@ def stages(query: ReportQuery) -> Table:
     medians = dict(entered.values("status_id").annotate(median=Median(seconds)).values_list("status_id", "median"))
     return Table(
         STAGES,
-        [Row(stage_cells(query, status, counts, medians.get(status.id)), status.id) for status in shown],
+        [ReportRow(stage_cells(query, status, counts, medians.get(status.id)), status.id) for status in shown],
         series=[Series(ENTERED, LABELS[ENTERED]), Series(MOVED_ON, LABELS[MOVED_ON])],
         label_column="name",
     )
 
 
-def stage_cells(query: ReportQuery, status: Status, counts: dict[Any, int], median: float | None) -> list[Cell]:
-    cells = [Cell(status_name(status))]
+def stage_cells(query: ReportQuery, status: Status, counts: dict[Any, int], median: float | None) -> list[ReportCell]:
+    cells = [ReportCell(status_name(status))]
     for result in LABELS:
         number = counts[status.id, result]
         filtered = StageFilter(status.id, result, query.period.first, query.period.end)
         path = list_path(DEALS, stage_history=filtered, responsible_id=query.responsible_id) if number else ""
-        cells.append(Cell(number, path))
+        cells.append(ReportCell(number, path))
     conversion = share(counts[status.id, MOVED_ON], counts[status.id, ENTERED])
-    return [*cells, Cell(conversion), Cell(None if median is None else round(median / 86_400, 1))]
+    return [*cells, ReportCell(conversion), ReportCell(None if median is None else round(median / 86_400, 1))]
 
 
 # Rows by the month in which they were created
 
 
-def by_month(query: ReportQuery, rows: QuerySet[Any], **figures: Aggregate) -> Iterator[tuple[date, dict[str, Any]]]:
+def group_by_month(
+    query: ReportQuery, rows: QuerySet[Any], **figures: Aggregate
+) -> Iterator[tuple[date, dict[str, Any]]]:
     """Return each month of the period with the figures of the rows that were created in it, in one statement.
 
     A month without rows has the figures of an empty table: 0 for a number, None for a median.
@@ -372,9 +387,9 @@ def by_month(query: ReportQuery, rows: QuerySet[Any], **figures: Aggregate) -> I
 
 
 NEW_CLIENTS = (
-    Column("month", _("Month"), Kind.MONTH),
-    Column("clients", _("New clients"), Kind.COUNT),
-    Column("customers", _("With a won deal"), Kind.COUNT),
+    ReportColumn("month", _("Month"), ColumnKind.MONTH),
+    ReportColumn("clients", _("New clients"), ColumnKind.COUNT),
+    ReportColumn("customers", _("With a won deal"), ColumnKind.COUNT),
 )
 
 
@@ -384,11 +399,11 @@ def new_clients(query: ReportQuery) -> Table:
     won = query.deals(Status.Outcome.WON).filter(client_id=OuterRef("id"))
     figures = {"clients": Count("id"), "customers": Count("id", filter=Exists(won))}
     table = []
-    for month, found in by_month(query, rows, **figures):
+    for month, found in group_by_month(query, rows, **figures):
         after, before = days_of(month)
         filters = {"created_at__after": after, "created_at__before": before, "responsible_id": query.responsible_id}
         path = list_path(CLIENTS, **filters) if found["clients"] else ""
-        table.append(Row([Cell(month), Cell(found["clients"], path), Cell(found["customers"])]))
+        table.append(ReportRow([ReportCell(month), ReportCell(found["clients"], path), ReportCell(found["customers"])]))
     series = [Series("clients", _("New clients")), Series("customers", _("With a won deal"))]
     return Table(NEW_CLIENTS, table, series=series, label_column="month")
 
@@ -396,11 +411,11 @@ def new_clients(query: ReportQuery) -> Table:
 # The time until the team answers suggestions
 
 ANSWERS = (
-    Column("month", _("Month"), Kind.MONTH),
-    Column("suggestions", _("Suggestions"), Kind.COUNT),
-    Column("answered", _("Answered"), Kind.COUNT),
-    Column("part", _("Share answered"), Kind.SHARE),
-    Column("median_hours", _("Median hours to the answer"), Kind.HOURS),
+    ReportColumn("month", _("Month"), ColumnKind.MONTH),
+    ReportColumn("suggestions", _("Suggestions"), ColumnKind.COUNT),
+    ReportColumn("answered", _("Answered"), ColumnKind.COUNT),
+    ReportColumn("part", _("Share answered"), ColumnKind.SHARE),
+    ReportColumn("median_hours", _("Median hours to the answer"), ColumnKind.HOURS),
 )
 
 
@@ -410,10 +425,20 @@ def answers(query: ReportQuery) -> Table:
     seconds = Extract(F("answered_at") - F("created_at"), "epoch")
     figures = {"suggestions": Count("id"), "answered": Count("answered_at"), "median": Median(seconds)}
     table = []
-    for month, found in by_month(query, rows, **figures):
+    for month, found in group_by_month(query, rows, **figures):
         number, answered, median = (found[name] for name in figures)
         hours = None if median is None else round(median / 3600, 1)
-        table.append(Row([Cell(month), Cell(number), Cell(answered), Cell(share(answered, number)), Cell(hours)]))
+        table.append(
+            ReportRow(
+                [
+                    ReportCell(month),
+                    ReportCell(number),
+                    ReportCell(answered),
+                    ReportCell(share(answered, number)),
+                    ReportCell(hours),
+                ]
+            )
+        )
     series = [Series("suggestions", _("Suggestions")), Series("answered", _("Answered"))]
     return Table(ANSWERS, table, series=series, label_column="month")
 
@@ -421,13 +446,13 @@ def answers(query: ReportQuery) -> Table:
 # The suggestions with the highest revenue of the clients behind them
 
 SUGGESTIONS = (
-    Column("title", _("Suggestion"), Kind.TEXT),
-    Column("currency", _("Currency"), Kind.TEXT),
-    Column("clients", _("Clients"), Kind.COUNT),
-    Column("open", _("Open deals"), Kind.COUNT),
-    Column("open_total", _("Open amount"), Kind.MONEY),
-    Column("won", _("Won"), Kind.COUNT),
-    Column("won_total", _("Amount won"), Kind.MONEY),
+    ReportColumn("title", _("Suggestion"), ColumnKind.TEXT),
+    ReportColumn("currency", _("Currency"), ColumnKind.TEXT),
+    ReportColumn("clients", _("Clients"), ColumnKind.COUNT),
+    ReportColumn("open", _("Open deals"), ColumnKind.COUNT),
+    ReportColumn("open_total", _("Open amount"), ColumnKind.MONEY),
+    ReportColumn("won", _("Won"), ColumnKind.COUNT),
+    ReportColumn("won_total", _("Amount won"), ColumnKind.MONEY),
 )
 
 
@@ -439,7 +464,7 @@ def suggestions(query: ReportQuery) -> Table:
     return Table(
         SUGGESTIONS,
         [
-            Row(suggestion_cells(id, titles[id], clients, revenue), id)
+            ReportRow(suggestion_cells(id, titles[id], clients, revenue), id)
             for id, clients, revenue in found
             # Suggestions that were merged or deleted in the last minute are still stored.
             if id in titles
@@ -450,19 +475,19 @@ def suggestions(query: ReportQuery) -> Table:
     )
 
 
-def suggestion_cells(id: int, title: str, clients: int, revenue: Revenue) -> list[Cell]:
+def suggestion_cells(id: int, title: str, clients: int, revenue: Revenue) -> list[ReportCell]:
     def path(outcome: str, deals: int) -> str:
         return list_path(DEALS, post_id=id, outcome=outcome, currency=revenue.currency) if deals else ""
 
     open_path, won_path = path(Status.Outcome.OPEN, revenue.open_deals), path(Status.Outcome.WON, revenue.won_deals)
     return [
-        Cell(title, path_with_id(SUGGESTION, id)),
-        Cell(revenue.currency),
-        Cell(clients, list_path(CLIENTS, post_id=id)),
-        Cell(revenue.open_deals, open_path),
-        Cell(revenue.open_sum, open_path),
-        Cell(revenue.won_deals, won_path),
-        Cell(revenue.won_sum, won_path),
+        ReportCell(title, path_with_id(SUGGESTION, id)),
+        ReportCell(revenue.currency),
+        ReportCell(clients, list_path(CLIENTS, post_id=id)),
+        ReportCell(revenue.open_deals, open_path),
+        ReportCell(revenue.open_sum, open_path),
+        ReportCell(revenue.won_deals, won_path),
+        ReportCell(revenue.won_sum, won_path),
     ]
 
 
@@ -476,7 +501,7 @@ class Report:
     name: str
     label: Any
     description: Any
-    columns: Sequence[Column]
+    columns: Sequence[ReportColumn]
     build: Callable[[ReportQuery], Table]
     # True if the rows are those of statuses, users or suggestions. A row in JSON has their id.
     has_ids: bool = False

@@ -2,12 +2,12 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 from team.menu.entries import GROUP, is_team_of_site
 
 register(
     "main",
-    Entry(
+    MenuEntry(
         "reports",
         _("Reports"),
         "team-reports",

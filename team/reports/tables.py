@@ -19,7 +19,7 @@ from core.pages.formatting import amount_text, number_text
 Value = str | int | float | Decimal | date | None
 
 
-class Kind(StrEnum):
+class ColumnKind(StrEnum):
     """The kind of the values of a column."""
 
     TEXT = "text"
@@ -37,15 +37,15 @@ class Kind(StrEnum):
 # The rows of a report by months that stand for other times.
 EARLIER, LATER, NO_DATE = "earlier", "later", "no_date"
 TIMES = {EARLIER: gettext_lazy("Earlier"), LATER: gettext_lazy("Later"), NO_DATE: gettext_lazy("No date")}
-NUMBERS = (Kind.COUNT, Kind.MONEY, Kind.SHARE, Kind.DAYS, Kind.HOURS)
+NUMBERS = (ColumnKind.COUNT, ColumnKind.MONEY, ColumnKind.SHARE, ColumnKind.DAYS, ColumnKind.HOURS)
 
 
 @dataclass(frozen=True)
-class Column:
+class ReportColumn:
     # The name in JSON and CSV.
     name: str
     label: str | Promise
-    kind: Kind
+    kind: ColumnKind
     # True for an amount that is rounded to the decimal places of its currency.
     is_estimate: bool = False
 
@@ -55,15 +55,15 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ReportCell:
     value: Value
     # The path of the rows that the value counts; empty if there is no such list.
     path: str = ""
 
 
 @dataclass(frozen=True)
-class Row:
-    cells: Sequence[Cell]
+class ReportRow:
+    cells: Sequence[ReportCell]
     # The id of the status, the user or the suggestion of the row; None for a period, and for deals for which nobody is responsible.
     id: int | None = None
 
@@ -78,8 +78,8 @@ class Series:
 
 @dataclass(frozen=True)
 class Table:
-    columns: Sequence[Column]
-    rows: Sequence[Row] = field(default_factory=list)
+    columns: Sequence[ReportColumn]
+    rows: Sequence[ReportRow] = field(default_factory=list)
     # The columns that the chart draws for each row, and the column with the labels of the rows.
     series: Sequence[Series] = ()
     label_column: str = ""
@@ -94,13 +94,13 @@ class Table:
         position = self.position(name)
         return [row.cells[position].value for row in self.rows]
 
-    def text(self, row: Row, place: int) -> str:
+    def text(self, row: ReportRow, position: int) -> str:
         """Return the value in a column of a row for people. A row without a label is of the deals that nobody is responsible for."""
-        column = self.columns[place]
-        text = text_of(row.cells[place].value, column, self.currency_of(row))
+        column = self.columns[position]
+        text = text_of(row.cells[position].value, column, self.currency_of(row))
         return text or (_("Nobody") if column.name == self.label_column else "")
 
-    def currency_of(self, row: Row) -> str:
+    def currency_of(self, row: ReportRow) -> str:
         return str(row.cells[self.position(self.currency_column)].value) if self.currency_column else ""
 
     @property
@@ -119,19 +119,19 @@ class Table:
         ]
 
 
-def text_of(value: Value, column: Column, currency: str) -> str:
+def text_of(value: Value, column: ReportColumn, currency: str) -> str:
     """Return a value for people. `currency` is that of the row."""
     if value is None or value == "":
         return ""
     if isinstance(value, date):
         return formats.date_format(value, "YEAR_MONTH_FORMAT")
     if isinstance(value, str):
-        return str(TIMES[value]) if column.kind == Kind.MONTH else value
-    if column.kind == Kind.SHARE:
+        return str(TIMES[value]) if column.kind == ColumnKind.MONTH else value
+    if column.kind == ColumnKind.SHARE:
         return _("%(number)s%%") % {"number": number_text(value * 100, 0)}
-    if column.kind == Kind.MONEY:
+    if column.kind == ColumnKind.MONEY:
         return amount_text(value, currency, is_rounded=column.is_estimate)
-    return number_text(value, 1 if column.kind in (Kind.DAYS, Kind.HOURS) else 0)
+    return number_text(value, 1 if column.kind in (ColumnKind.DAYS, ColumnKind.HOURS) else 0)
 
 
 def list_path(route: str, **filters: Any) -> str:

@@ -7,7 +7,7 @@ from core.db.text import replace_non_xml
 from core.http import throttling
 from core.search.queries import MAX_QUERY_LENGTH
 from team.menu.pages import TeamPage, TeamRequest
-from team.search.queries import MAX_FOUND, MAX_SUGGESTED, Group, Result, find
+from team.search.queries import MAX_FOUND, MAX_SUGGESTED, FoundRow, SearchGroup, find
 
 
 class FindPage(TeamPage):
@@ -28,6 +28,6 @@ class FindPage(TeamPage):
         )
 
 
-def list_path(group: Group, results: list[Result], q: str, enough: int) -> str:
+def list_path(group: SearchGroup, results: list[FoundRow], q: str, enough: int) -> str:
     """Return the path of the list with all results, or "" if there may be no more."""
     return reverse(group.list_route, query={"q": q}) if group.list_route and len(results) >= enough else ""

@@ -24,7 +24,7 @@ MAX_FOUND, MAX_SUGGESTED = 8, 5
 
 
 @dataclass(frozen=True)
-class Group:
+class SearchGroup:
     """A kind of rows that are found."""
 
     # The key in JSON and the name of the group on pages.
@@ -41,10 +41,10 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Result:
+class FoundRow:
     """A row that was found."""
 
-    group: Group
+    group: SearchGroup
     id: int
     name: str
     detail: str | None
@@ -65,7 +65,7 @@ def text(column: str) -> NullIf:
 
 
 GROUPS = (
-    Group(
+    SearchGroup(
         "clients",
         _("Clients"),
         "building-2",
@@ -75,7 +75,7 @@ GROUPS = (
         "name",
         lambda account, _user: Coalesce(text("email"), text("city"), text("phone")),
     ),
-    Group(
+    SearchGroup(
         "contacts",
         _("Contacts"),
         "user",
@@ -85,7 +85,7 @@ GROUPS = (
         "name",
         lambda account, user: Coalesce(client_name(account, user), text("email"), text("phone")),
     ),
-    Group(
+    SearchGroup(
         "deals",
         _("Deals"),
         "handshake",
@@ -95,7 +95,7 @@ GROUPS = (
         "name",
         client_name,
     ),
-    Group(
+    SearchGroup(
         "suggestions",
         _("Suggestions"),
         "lightbulb",
@@ -105,7 +105,7 @@ GROUPS = (
         "title",
         lambda account, _user: Subquery(account.statuses.filter(id=OuterRef("status_id")).values("name")),
     ),
-    Group(
+    SearchGroup(
         "tasks",
         _("Tasks"),
         "square-check",
@@ -118,7 +118,7 @@ GROUPS = (
 )
 
 
-def find(account: Account, user: User, q: str, *, enough: int = MAX_FOUND) -> list[tuple[Group, list[Result]]]:
+def find(account: Account, user: User, q: str, *, enough: int = MAX_FOUND) -> list[tuple[SearchGroup, list[FoundRow]]]:
     """Return the groups, each with at most `enough` rows that match the text and that the user may access, the best matches first."""
     if not q.strip() or not is_xml_text(q):
         return [(group, []) for group in GROUPS]
@@ -136,6 +136,6 @@ def find(account: Account, user: User, q: str, *, enough: int = MAX_FOUND) -> li
         rows = queries[0].union(*queries[1:], all=True) if queries else []
         found = {(name, id): (title, detail) for name, id, title, detail in rows}
     return [
-        (group, [Result(group, id, *found[key]) for id in ids[group.name] if (key := (group.name, id)) in found])
+        (group, [FoundRow(group, id, *found[key]) for id in ids[group.name] if (key := (group.name, id)) in found])
         for group in GROUPS
     ]

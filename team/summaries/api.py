@@ -35,5 +35,5 @@ class SummaryViewSet(JSONViewSet):
             "next_task_at": format_time(row.next_task_at, zone),
         }
         if self.resource == "client":
-            data["revenue"] = [asdict(each) for each in revenue_of(row.revenue, self.account)]
+            data["revenue"] = [asdict(total) for total in revenue_of(row.revenue, self.account)]
         return Response(data)

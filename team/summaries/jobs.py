@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from core.jobs.registry import MAX_TURN, has_time_left, job
+from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
 from team.summaries.models import update_summaries
 from team.summaries.recount import BATCH_SIZE, fetch_ids
 
@@ -27,7 +27,7 @@ ORDER BY summary.client_id
 """
 
 
-@job(time_limit=600, turn=MAX_TURN)
+@job(time_limit=600, time_slice=MAX_TIME_SLICE)
 def update_summaries_of_status(*, account_id: int, status_id: int) -> None:
     """Update the summaries of the deals in a status whose outcome was changed."""
     deals = fetch_ids(DEALS_WITH_FORMER_OUTCOME, {"account_id": account_id, "status_id": status_id})
@@ -35,7 +35,7 @@ def update_summaries_of_status(*, account_id: int, status_id: int) -> None:
         update_summaries_of_status.defer(account_id=account_id, status_id=status_id)
 
 
-@job(time_limit=600, turn=MAX_TURN)
+@job(time_limit=600, time_slice=MAX_TIME_SLICE)
 def update_sums_of_account(*, account_id: int) -> None:
     """Update the sums of the clients of an account whose currency was changed."""
     clients = fetch_ids(CLIENTS_WITH_FORMER_CURRENCY, {"account_id": account_id})

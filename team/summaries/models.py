@@ -47,7 +47,7 @@ SUMS = (
     Field("open_sum", _("Open deals"), FieldType.MONEY, read_only=True, in_lists=True),
     Field("won_sum", _("Won deals"), FieldType.MONEY, read_only=True),
 )
-SUM_NAMES = tuple(each.name for each in SUMS)
+SUM_NAMES = tuple(column.name for column in SUMS)
 
 # The columns of a summary, without the account and the id of its row.
 COLUMNS = {
@@ -181,15 +181,15 @@ def revenue_of(values: list[dict[str, Any]], account: Account) -> list[Revenue]:
     """Return the revenue of a client from the annotation `revenue`. The currency of the account comes first, then the others by name."""
     found = [
         Revenue(
-            each["currency"],
-            each["open_deals"],
-            Decimal(each["open_sum"]),
-            each["won_deals"],
-            Decimal(each["won_sum"]),
+            value["currency"],
+            value["open_deals"],
+            Decimal(value["open_sum"]),
+            value["won_deals"],
+            Decimal(value["won_sum"]),
         )
-        for each in values
+        for value in values
     ]
-    return sorted(found, key=lambda each: (each.currency != account.currency, each.currency))
+    return sorted(found, key=lambda total: (total.currency != account.currency, total.currency))
 
 
 def accessible_revenue(account: Account, access: Access) -> models.QuerySet:

@@ -40,7 +40,7 @@ def revenue_by(account: Account, access: Access, *columns: str, **filters: Any) 
     return deals.values(*columns).annotate(**figures)
 
 
-def in_order_of_currency(account: Account, rows: QuerySet, *first: str) -> QuerySet:
+def order_by_currency(account: Account, rows: QuerySet, *first: str) -> QuerySet:
     """Order rows by the columns `first`, then by currency: that of the account comes before the others."""
     is_other = Case(When(currency=account.currency, then=Value(0)), default=Value(1))
     return rows.order_by(*first, is_other, "currency")

@@ -86,7 +86,7 @@ def all_tasks(account: Account, user: User) -> QuerySet[Post]:
 def ids_by_group(rows: QuerySet[Post], bounds: Bounds) -> dict[str, list[int]]:
     """Return the ids of the first open tasks of each group, one more than `GROUP_SIZE` if there are more, in one statement."""
     queries = [
-        in_order(rows.filter(bounds.condition(group))).values_list(Value(number), "id")[: GROUP_SIZE + 1]
+        order_tasks(rows.filter(bounds.condition(group))).values_list(Value(number), "id")[: GROUP_SIZE + 1]
         for number, group in enumerate(GROUPS)
     ]
     ids: dict[str, list[int]] = {group: [] for group in GROUPS}
@@ -95,7 +95,7 @@ def ids_by_group(rows: QuerySet[Post], bounds: Bounds) -> dict[str, list[int]]:
     return ids
 
 
-def in_order(rows: QuerySet[Post]) -> QuerySet[Post]:
+def order_tasks(rows: QuerySet[Post]) -> QuerySet[Post]:
     """Sort open tasks by time. Tasks without a time are last."""
     return rows.order_by("scheduled_at", "id")
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.users.models import User, access_ended
 from core.http.requests import PageRequest
-from core.pages.navigation import Entry, register
+from core.pages.navigation import MenuEntry, register
 from forum.notifications.texts import register_task_route
 from team.menu.entries import CLIENT, GROUP, is_team_of_site
 from team.tasks.calendar_feeds import CalendarFeed
@@ -22,7 +22,7 @@ def number_due(request: PageRequest) -> int:
 
 register(
     "main",
-    Entry(
+    MenuEntry(
         "tasks",
         _("Tasks"),
         "team-tasks",
@@ -35,7 +35,7 @@ register(
 )
 register(
     "new",
-    Entry(
+    MenuEntry(
         "task",
         _("Task"),
         "team-task-new",

@@ -60,4 +60,4 @@ def changes_in(data: dict[str, Any]) -> dict[str, Any]:
     """Return the changes in the data of an entry with their keys in order. PostgreSQL sorts the keys of JSON objects."""
     changes = data.get("changes")
     names = ("field", "before", "after")
-    return {} if changes is None else {"changes": [{name: each[name] for name in names} for each in changes]}
+    return {} if changes is None else {"changes": [{name: change[name] for name in names} for change in changes]}

@@ -30,13 +30,13 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.users.models import User
-from core.api.paging import Page
+from core.api.paging import ListPage
 from core.db.derived import add_keys
 from core.db.fields import JSONField
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from core.rows.access import Access, prepared_access
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 from team.fields.names import name_of_row, name_of_user
 from team.summaries.models import write_summaries
 
@@ -131,7 +131,7 @@ class TimelineEntryQuerySet(models.QuerySet["TimelineEntry"]):
     def append(
         self,
         kind: str,
-        rows: Iterable[Resource],
+        rows: Iterable[CRMResource],
         *,
         by: User | None,
         data: dict[str, Any] | None = None,
@@ -203,7 +203,7 @@ def subject_rows(account: Account, access: Access) -> dict[str, models.QuerySet[
 
 
 def timeline_of(
-    account: Account, resource: str, id: int, *, access: Access, page: Page, kinds: Collection[str] = ()
+    account: Account, resource: str, id: int, *, access: Access, page: ListPage, kinds: Collection[str] = ()
 ) -> list["TimelineEntry"]:
     """Return a page of the entries of a client, a contact or a deal that the access allows, newest first, in one statement.
 

@@ -15,7 +15,7 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
 from accounts.statuses.models import Status
-from core.api.paging import Page as ListPage
+from core.api.paging import ListPage
 from core.pages.routes import path_with_id
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field, builtin_fields, fields_of
@@ -108,7 +108,7 @@ def timeline_section(request: TeamRequest, resource: str, id: int, fields: list[
     items = Items(request, resource, fields, shown)
     days = groupby(shown, key=lambda entry: timezone.localtime(entry.at).date())
     return Timeline(
-        days=[(day, [items.of(entry) for entry in entries_of_day]) for day, entries_of_day in days],
+        days=[(day, [items.build_item(entry) for entry in entries_of_day]) for day, entries_of_day in days],
         page=page,
         has_more=len(entries) > page.size,
         filters=[("", _("All"), not group), *((name, label, name == group) for name, label in GROUPS.items())],
@@ -120,15 +120,15 @@ class Items:
 
     def __init__(self, request: TeamRequest, resource: str, fields: list[Field], entries: list[TimelineEntry]) -> None:
         self.request, self.resource = request, resource
-        self.fields = {resource: {each.name: each for each in fields}}
+        self.fields = {resource: {field.name: field for field in fields}}
         self.names = Names.read(
             request.account,
             request.user,
             {
-                (each.type, value)
+                (field.type, value)
                 for entry in entries
                 for change in entry.data.get("changes", ())
-                if (each := self.field_of(entry.resource, change["field"])).type in LINK_TYPES
+                if (field := self.field_of(entry.resource, change["field"])).type in LINK_TYPES
                 for value in (change["before"], change["after"])
                 if isinstance(value, int)
             },
@@ -139,13 +139,13 @@ class Items:
         key = name.removeprefix("additional_fields[").removesuffix("]")
         if resource not in self.fields:
             found = fields_of(self.request.account, resource) if key != name else builtin_fields(resource)
-            self.fields[resource] = {each.name: each for each in found}
+            self.fields[resource] = {field.name: field for field in found}
         known = self.fields[resource]
-        if name not in known and key != name and not any(each.definition for each in known.values()):
-            known.update({each.name: each for each in fields_of(self.request.account, resource)})
+        if name not in known and key != name and not any(field.definition for field in known.values()):
+            known.update({field.name: field for field in fields_of(self.request.account, resource)})
         return known.get(name) or Field(name, key, FieldType.TEXT)
 
-    def of(self, entry: TimelineEntry) -> Item:
+    def build_item(self, entry: TimelineEntry) -> Item:
         kind, subject = KINDS[entry.kind], entry.subject
         return Item(
             entry,
@@ -184,23 +184,23 @@ class Items:
         currencies = changes.get("currency") or {"before": current, "after": current}
         found = []
         for name, change in changes.items():
-            each = self.field_of(entry.resource, name)
+            field = self.field_of(entry.resource, name)
             texts = [
-                self.text_of(each, change[time], currencies[time] if name == "price" else "")
+                self.text_of(field, change[time], currencies[time] if name == "price" else "")
                 for time in ("before", "after")
             ]
-            found.append(ChangedField(each.label, *texts))
+            found.append(ChangedField(field.label, *texts))
         return found
 
-    def text_of(self, each: Field, value: Any, currency: str) -> str:
+    def text_of(self, field: Field, value: Any, currency: str) -> str:
         if value is None:
             return ""
-        if each.type in LINK_TYPES and isinstance(value, int):
-            return self.names.of(each.type, value)
+        if field.type in LINK_TYPES and isinstance(value, int):
+            return self.names.get_name(field.type, value)
         if isinstance(value, dict):
             value = json.dumps(value, ensure_ascii=False, default=str)
-        if each.type not in LINK_TYPES:
-            value = display(each, each.read_stored(value), self.request.account, currency=currency)
+        if field.type not in LINK_TYPES:
+            value = display(field, field.read_stored(value), self.request.account, currency=currency)
         return Truncator(str(value)).chars(MAX_VALUE_LENGTH)
 
 

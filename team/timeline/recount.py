@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from core.db.derived import at_the_end
+from core.db.derived import compute_at_end
 from team.summaries.recount import fetch_ids, pages
 from team.timeline.mirrored_entries import COLUMNS, IS_MIRRORED, MIRRORS, TABLE, Mirror, write_entries
 
@@ -31,7 +31,7 @@ def recount_entries_of(account_id: int, mirror: Mirror, *, repair: bool) -> list
     for ids in pages(account_id, mirror.table, TABLE, "resource_id", of_rows):
         found = fetch_ids(sql, {"account_id": account_id, "ids": ids})
         if found and repair:
-            with transaction.atomic(), at_the_end():
+            with transaction.atomic(), compute_at_end():
                 write_entries(account_id, [(mirror.resource, id) for id in found])
         differing += found
     return differing

@@ -6,7 +6,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from accounts.examples.code import CODE_LANGUAGES
 from accounts.examples.operations import Example, FilledExample, examples, sections
-from forum.notifications.models import Reason
+from forum.notifications.models import NotificationReason
 from tests.support.factories import PASSWORD, make_client, make_post
 from tests.support.people import at
 
@@ -65,7 +65,9 @@ def test_every_example_runs(acme, browse):
     # A merge needs a second client.
     make_client(acme.bob)
     activity = acme.account.activities.order_by("-id").first()
-    acme.account.notifications.create(user_id=acme.alice.id, activity_id=activity.id, reason=Reason.EVERYTHING)
+    acme.account.notifications.create(
+        user_id=acme.alice.id, activity_id=activity.id, reason=NotificationReason.EVERYTHING
+    )
     page = browse(acme.alice)
     page.on("dialog", lambda dialog: dialog.accept())
     token = make_token(page)

@@ -10,13 +10,13 @@ from core.pages.template_functions import icon
 from core.registry import Registry, registry
 from core.rows.trash import Trashable
 
-ADVICE = "add it to RESOURCES in resources.py of its app"
+ADVICE = "register it in the module `registration` of its subject"
 
 
 def test_it_works():
     assert {resource.key for resource in registry} >= {"status", "post", "client", "contact", "contact_list", "deal"}
     assert [resource.key for resource in registry.customers()] == ["client", "contact"]
-    assert registry.in_collection("contact_lists").key == "contact_list"
+    assert registry.find_by_collection("contact_lists").key == "contact_list"
     assert "status" not in registry.trashable()
     assert registry.get("nothing") is None
 

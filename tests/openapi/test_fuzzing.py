@@ -11,7 +11,7 @@ from django.db import transaction
 from hypothesis.stateful import run_state_machine_as_test
 
 from core.openapi.document import document
-from forum.notifications.models import Reason
+from forum.notifications.models import NotificationReason
 from tests.support.client import wsgi_application
 from tests.support.factories import make_post
 from tests.support.fuzzing import PARTNER, Findings, Target, World, examine, load
@@ -42,7 +42,7 @@ def world(acme):
     acme.account.save()
     post = make_post(acme.bob)
     activity = acme.account.activities.create(kind="comment", post_id=post.id, user_id=acme.bob.id)
-    acme.account.notifications.create(user_id=acme.alice.id, activity_id=activity.id, reason=Reason.TEAM)
+    acme.account.notifications.create(user_id=acme.alice.id, activity_id=activity.id, reason=NotificationReason.TEAM)
     Target.world = World(acme)
     yield Target.world
     Target.world = None

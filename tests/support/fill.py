@@ -14,7 +14,7 @@ from accounts.users.invitations import Invitation
 from accounts.users.models import User
 from forum.content_reports.models import ContentReport
 from forum.forums.membership import ForumMember
-from forum.notifications.models import Reason
+from forum.notifications.models import NotificationReason
 from team.backers.post_revenue import process_batch
 from team.bulk.models import BulkChange
 from tests.support.factories import (
@@ -111,7 +111,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     SignInCode.objects.make(account, f"{label}@example.com")
     owner = account.users.get(role=User.Role.OWNER)
     commented = account.activities.filter(post_id=post.id, kind="comment").first()
-    notification = account.notifications.create(user_id=owner.id, activity_id=commented.id, reason=Reason.EVERYTHING)
+    notification = account.notifications.create(
+        user_id=owner.id, activity_id=commented.id, reason=NotificationReason.EVERYTHING
+    )
     Invitation.objects.invite(account, email=f"{label}@example.com", role=User.Role.AGENT, by=owner)
 
     # Rows in the trash, and the rows that were linked to them.

@@ -49,7 +49,7 @@ class Recorder(followers.ChangeFollower):
         self.batches.append(len(changes))
         self.handled += [(account_id, change.resource, change.id, change.change) for change in changes]
 
-    def of(self, account_id: int) -> list[tuple[str, int, str]]:
+    def changes_of(self, account_id: int) -> list[tuple[str, int, str]]:
         return [handled[1:] for handled in self.handled if handled[0] == account_id]
 
 

@@ -29,7 +29,7 @@ def store_revenue(account: Account) -> None:
     for post_id, (client_ids, revenue) in computed(account).items():
         values = {"account": account, "post_id": post_id}
         PostBacker.objects.bulk_create(PostBacker(client_id=client_id, **values) for client_id in client_ids)
-        by_currency = {each.currency: asdict(each) for each in revenue}
+        by_currency = {total.currency: asdict(total) for total in revenue}
         rows = {account.currency: {"currency": account.currency}} | by_currency
         values |= {"forum_id": forums[post_id], "clients": len(client_ids)}
         PostRevenue.objects.bulk_create(PostRevenue(**values, **figures) for figures in rows.values())
@@ -78,9 +78,9 @@ def total_of(deals: list[tuple[str, str, Decimal]], first_currency: str) -> list
     figures = defaultdict(lambda: [0, Decimal(0), 0, Decimal(0)])
     for currency, outcome, price in deals:
         if outcome != "lost":
-            place = 0 if outcome == "open" else 2
-            figures[currency][place] += 1
-            figures[currency][place + 1] += price
+            index = 0 if outcome == "open" else 2
+            figures[currency][index] += 1
+            figures[currency][index + 1] += price
     currencies = sorted(figures, key=lambda currency: (currency != first_currency, currency))
     return [Revenue(currency, *figures[currency]) for currency in currencies]
 
@@ -93,6 +93,6 @@ def stored(account: Account) -> dict:
     revenue = stored_revenue(account, list(account.posts.values_list("id", flat=True)))
     assert {id: number for id, (number, _) in revenue.items()} == {id: len(ids) for id, ids in clients.items()}
     return {
-        id: (clients[id], [each for each in sums if each.open_deals or each.won_deals])
+        id: (clients[id], [total for total in sums if total.open_deals or total.won_deals])
         for id, (_, sums) in revenue.items()
     }

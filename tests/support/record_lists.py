@@ -3,14 +3,14 @@
 from django.http import QueryDict
 
 from accounts.users.models import User
-from core.api.paging import Page
+from core.api.paging import ListPage
 from team.lists.saved_views import read_list
 
 
 def read_record_list(user: User, resource: str, query: str) -> tuple[list[str], list[str]]:
     """Return the names of the rows on the first page of a list, and the errors of the query."""
     found = read_list(resource, QueryDict(query), account=user.account, user=user, views=[])
-    ids, _count = found.find(Page(1, 25))
+    ids, _count = found.find(ListPage(1, 25))
     name = found.declaration.name_field
     names = {id: values[name] for id, values in found.values(ids, {"id", name}).items()}
     return [names[id] for id in ids], [f"{error.field} {error.text}" for error in found.errors]

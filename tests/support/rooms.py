@@ -59,10 +59,10 @@ class Names:
 @cache
 def names_above(room: str) -> Names:
     """Return the names of the rooms that the room may not use."""
-    forbidden = [each for each in ROOMS if each not in USES[room]]
+    forbidden = [other for other in ROOMS if other not in USES[room]]
     tables = {re.escape(model._meta.db_table) for model in apps.get_models() if room_of(model.__module__) in forbidden}
-    files = {re.escape(name) for each in forbidden for name in files_of(each)}
-    modules = {rf"{each}\.[A-Za-z_]\w*" for each in forbidden}
+    files = {re.escape(name) for other in forbidden for name in files_of(other)}
+    modules = {rf"{other}\.[A-Za-z_]\w*" for other in forbidden}
     return Names(
         accessors=frozenset(accessors_of(forbidden)),
         # "team" is the name of a room, and of a group of users.
@@ -97,7 +97,7 @@ def files_of(room: str) -> Iterator[str]:
 def template_functions() -> dict[str, Callable]:
     """Return the functions and filters of templates by their names."""
     engine = engines["jinja2"].env
-    return {name: each for name, each in (engine.globals | engine.filters).items() if callable(each)}
+    return {name: function for name, function in (engine.globals | engine.filters).items() if callable(function)}
 
 
 def routes_of(rooms: Iterable[str]) -> frozenset[str]:
@@ -170,5 +170,5 @@ def references_in_template(source: str, names: Names, path: str = "") -> Iterato
         if attribute.attr in names.accessors:
             yield Reference(path, attribute.lineno, f".{attribute.attr}")
     called = {call.node.name: call.lineno for call in tree.find_all(nodes.Call) if isinstance(call.node, nodes.Name)}
-    called |= {each.name: each.lineno for each in tree.find_all(nodes.Filter)}
+    called |= {node.name: node.lineno for node in tree.find_all(nodes.Filter)}
     yield from (Reference(path, line, name) for name, line in called.items() if name in names.functions)

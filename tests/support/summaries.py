@@ -56,9 +56,9 @@ def recounted(account: Account) -> dict:
         outcome = outcomes[deal.status_id] if deal.status_id else "open"
         if deal.client_id and outcome != "lost":
             figures = revenue["revenue", deal.client_id, deal.currency]
-            place = 0 if outcome == "open" else 2
-            figures[place] += 1
-            figures[place + 1] += deal.price or 0
+            index = 0 if outcome == "open" else 2
+            figures[index] += 1
+            figures[index + 1] += deal.price or 0
     found |= {key: tuple(figures) for key, figures in revenue.items()}
     for (_, client_id, currency), figures in revenue.items():
         sums = (figures[1], figures[3])

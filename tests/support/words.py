@@ -233,7 +233,7 @@ def untranslated_errors(source: str) -> list[str]:
                 messages = [message]
             case _:
                 continue
-        errors += [f"{each.lineno}: {ast.unparse(each)}" for each in messages if _is_literal_code(each)]
+        errors += [f"{message.lineno}: {ast.unparse(message)}" for message in messages if _is_literal_code(message)]
     return errors
 
 

@@ -178,7 +178,7 @@ def test_a_failure_is_stored_while_somebody_changes_the_endpoint(acme, receiver)
     changes.assign_numbers()
     [lease] = Follower.objects.lease(["webhook"], limit=1)
     [attempt], _continued = dispatcher.prepare([lease])
-    failure = delivery.Result(attempt, timezone.now(), timedelta(0), error="connect")
+    failure = delivery.AttemptResult(attempt, timezone.now(), timedelta(0), error="connect")
     outcomes = []
 
     def store() -> None:

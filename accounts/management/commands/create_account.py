@@ -84,7 +84,7 @@ class Command(BaseCommand):
         url = public_url(host.name if host is not None and host.is_proven else account.prefix)
         values = {"prefix": account.prefix, "login": owner.login, "url": url, "api_token": token}
         if host is not None and not host.is_proven:
-            proof = Proof.of(host)
+            proof = Proof.build(host)
             values |= {"txt_name": proof.record_name, "txt_value": proof.record_value}
         if as_json:
             self.stdout.write(json.dumps(values))

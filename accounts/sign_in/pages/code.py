@@ -17,11 +17,11 @@ from accounts.layout.forms import Form
 from accounts.mail import sending as mail
 from accounts.sessions import throttling
 from accounts.sessions.cookies import CODE_COOKIE, delete_cookie, set_cookie
-from accounts.sessions.sign_in_log import Reason, Way, log_refusal
+from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
 from accounts.sign_in.codes import CodeExpired, SignInCode
 from accounts.sign_in.forms import Code, too_many_attempts
 from accounts.sign_in.pages.sign_in import sign_in
-from accounts.users.forms import Email
+from accounts.users.forms import EmailFormField
 from accounts.users.models import User
 from core.db.transactions import in_transaction
 from core.errors import Throttled
@@ -30,7 +30,7 @@ from core.pages.base import Page, redirect, safe_path
 
 
 class CodeRequestForm(Form):
-    email = Email()
+    email = EmailFormField()
     next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -77,11 +77,11 @@ class CodeRequestPage(Page):
         try:
             may_send = throttling.count_code_request(request, email, recipient.user)
         except Throttled as refused:
-            log_refusal(request, Way.CODE, Reason.TOO_MANY, user=recipient.user, name=email)
+            log_refusal(request, Way.CODE, RefusalReason.TOO_MANY, user=recipient.user, name=email)
             form.add_error(None, too_many_attempts(refused))
             return None
         if not may_send:
-            log_refusal(request, Way.CODE, Reason.TOO_MANY, user=recipient.user, name=email)
+            log_refusal(request, Way.CODE, RefusalReason.TOO_MANY, user=recipient.user, name=email)
             form.add_error("email", _("This address has got too many e-mails. Try again in an hour."))
             return None
         # People do not see the field `homepage`, but bots fill it in.
@@ -144,11 +144,11 @@ class CodePage(Page):
             throttling.count_code(request)
             is_done = self.submit_form(form, lambda: found.append(self.use_code(form)))
         except Throttled as refused:
-            log_refusal(request, Way.CODE, Reason.TOO_MANY)
+            log_refusal(request, Way.CODE, RefusalReason.TOO_MANY)
             form.add_error(None, too_many_attempts(refused))
             return self.show(form)
         except CodeExpired:
-            log_refusal(request, Way.CODE, Reason.EXPIRED_CODE)
+            log_refusal(request, Way.CODE, RefusalReason.EXPIRED_CODE)
             return self.redirect_to_retry()
         if not is_done:
             # The form has an error, because the e-mail looks like that of another user.
@@ -173,7 +173,7 @@ class CodePage(Page):
 
     def refuse(self, form: Form) -> HttpResponse:
         """Return the page after a wrong code. After the last attempt, redirect to the page that sends another code."""
-        reason = Reason.NOT_ADMITTED if self.used_email else Reason.WRONG_CODE
+        reason = RefusalReason.NOT_ADMITTED if self.used_email else RefusalReason.WRONG_CODE
         log_refusal(self.request, Way.CODE, reason, name=self.used_email)
         if not SignInCode.objects.usable(self.request.account.id, self.secret).exists():
             return self.redirect_to_retry()

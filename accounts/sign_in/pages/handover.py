@@ -13,7 +13,7 @@ from django.urls import reverse
 from accounts.hosts.addresses import host_cache
 from accounts.hosts.names import full_name, public_url
 from accounts.sessions.cookies import HANDOVER_COOKIE, delete_cookie, set_cookie
-from accounts.sessions.sign_in_log import Reason, Way, log_refusal
+from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
 from accounts.sign_in.handovers import Handover, is_switch_token, switch_token
 from accounts.sign_in.pages.sign_in import sign_in
 from accounts.users.digests import new_secret
@@ -136,5 +136,5 @@ class FinishHandover(HandoverPage):
             if session is not None:
                 sign_in(request, response, session.user, family=session.family)
             else:
-                log_refusal(request, Way.HANDOVER, Reason.INVALID_LINK)
+                log_refusal(request, Way.HANDOVER, RefusalReason.INVALID_LINK)
         return response

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from accounts.layout.forms import Form
 from accounts.mail.limits import Purpose
 from accounts.sessions.known_browsers import find_browser
-from accounts.sessions.sign_in_log import Reason, Way, log_refusal
+from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
 from accounts.sessions.throttling import count_email_to_user
 from accounts.sign_in.emails import PASSWORD, email_password_changed, email_password_link
 from accounts.sign_in.forms import EndAccess
@@ -54,7 +54,7 @@ class PasswordReset(Page):
         if count_email_to_user(request, Purpose.PASSWORD, login, user_id=user_id):
             email_password_link(user, request, deliver=is_known)
         else:
-            log_refusal(request, Way.PASSWORD_LINK, Reason.TOO_MANY, user=user if is_known else None, name=login)
+            log_refusal(request, Way.PASSWORD_LINK, RefusalReason.TOO_MANY, user=user if is_known else None, name=login)
         return redirect("accounts-password-sent")
 
 
@@ -84,7 +84,7 @@ class PasswordResetConfirm(EmailLinkPage):
     purpose, retry_route = PASSWORD, "accounts-password"
 
     def render_invalid_link(self) -> HttpResponse:
-        log_refusal(self.request, Way.PASSWORD_LINK, Reason.INVALID_LINK)
+        log_refusal(self.request, Way.PASSWORD_LINK, RefusalReason.INVALID_LINK)
         return super().render_invalid_link()
 
     def get(self, request: PageRequest) -> HttpResponse:

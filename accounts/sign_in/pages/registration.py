@@ -19,10 +19,10 @@ from accounts.layout.forms import Form
 from accounts.mail import links
 from accounts.mail import sending as mail
 from accounts.mail.limits import Purpose, count_email
-from accounts.sessions.sign_in_log import Reason, Way, log_refusal
+from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
 from accounts.sign_in.pages.email_links import render_invalid_link
 from accounts.sign_in.pages.sign_in import sign_in
-from accounts.users.forms import Email, Login, NewPassword, check_login, check_password_rules
+from accounts.users.forms import EmailFormField, LoginFormField, NewPassword, check_login, check_password_rules
 from accounts.users.invitations import Invitation
 from accounts.users.models import User
 from core.http.requests import PageRequest
@@ -35,7 +35,7 @@ SIGN_UP = "sign-up"
 
 
 class SignUpForm(Form):
-    email = Email()
+    email = EmailFormField()
     next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
 
 
@@ -121,7 +121,7 @@ class RegistrationForm(Form):
         help_text=gettext_lazy("Shown next to what you write."),
         widget=forms.TextInput(attrs={"autocomplete": "name", "autofocus": True}),
     )
-    login = Login()
+    login = LoginFormField()
     password = NewPassword()
 
     def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:
@@ -170,7 +170,7 @@ class RegistrationPage(Page):
     def check_access(self) -> HttpResponse | None:
         confirmed = self.find_confirmed()
         if confirmed is None:
-            log_refusal(self.request, self.way, Reason.INVALID_LINK)
+            log_refusal(self.request, self.way, RefusalReason.INVALID_LINK)
             return render_invalid_link(self, self.retry_route)
         self.confirmed = confirmed
         return super().check_access() or self.redirect_registered()

@@ -41,7 +41,9 @@ class NewPipelineForm(PipelineForm):
 
     def __init__(self, *args: Any, pipelines: list[Pipeline], **kwargs: Any) -> None:
         super().__init__(*args, initial={"source": pipelines[0].id if pipelines else ""}, **kwargs)
-        copies = [(each.id, _("Copied from %(name)s") % {"name": pipeline_name(each)}) for each in pipelines]
+        copies = [
+            (pipeline.id, _("Copied from %(name)s") % {"name": pipeline_name(pipeline)}) for pipeline in pipelines
+        ]
         self.set_choices("source", [*copies, ("", _("None yet"))])
 
 
@@ -50,7 +52,7 @@ class DeletionForm(Form):
 
     def __init__(self, *args: Any, others: list[Pipeline], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.set_choices("target", [(each.id, pipeline_name(each)) for each in others])
+        self.set_choices("target", [(pipeline.id, pipeline_name(pipeline)) for pipeline in others])
 
 
 class ReasonsForm(Form):
@@ -75,7 +77,7 @@ class ReasonsForm(Form):
     def clean(self) -> dict[str, Any]:
         values = super().clean()
         return {
-            name: [stored_reason(line) for each in text.splitlines() if (line := each.strip())]
+            name: [stored_reason(line) for text_line in text.splitlines() if (line := text_line.strip())]
             if isinstance(text, str)
             else text
             for name, text in values.items()
@@ -84,7 +86,7 @@ class ReasonsForm(Form):
 
 def reasons_text(reasons: list[str]) -> str:
     """Return reasons, one on each line. Default reasons are translated."""
-    return "\n".join(reason_text(each) for each in reasons[:MAX_REASONS])
+    return "\n".join(reason_text(reason) for reason in reasons[:MAX_REASONS])
 
 
 def write_pipeline(account: Account, row: Pipeline | None, name: str) -> Pipeline:
@@ -124,7 +126,7 @@ class DealSettingsPage(CreatingPage, SettingsPage):
 
     def add(self, request: UserRequest) -> HttpResponse:
         account = request.account
-        pipelines = {each.id: each for each in list_pipelines(account)}
+        pipelines = {pipeline.id: pipeline for pipeline in list_pipelines(account)}
         form = NewPipelineForm(request.POST, pipelines=[*pipelines.values()])
 
         def create() -> Pipeline:
@@ -189,7 +191,7 @@ class PipelinePage(SettingsPage):
 
     def show(self, row: Pipeline, form: Form, deletion_form: Form | None = None) -> HttpResponse:
         account = self.request.account
-        others = [each for each in list_pipelines(account) if each.id != row.id]
+        others = [pipeline for pipeline in list_pipelines(account) if pipeline.id != row.id]
         return self.render(
             http_status=HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound or deletion_form else HTTPStatus.OK,
             form=form,
@@ -218,13 +220,13 @@ class PipelinePage(SettingsPage):
 
     def delete(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
-        others = [each for each in list_pipelines(request.account) if each.id != id]
+        others = [pipeline for pipeline in list_pipelines(request.account) if pipeline.id != id]
         form = DeletionForm(request.POST, others=others, auto_id="deletion-%s")
         if others and not form.is_valid():
             return self.show(row, PipelineForm(initial={"name": pipeline_name(row)}), form)
 
         def act() -> None:
-            pipelines = {each.id: each for each in request.account.pipelines.order_by("id").locked()}
+            pipelines = {pipeline.id: pipeline for pipeline in request.account.pipelines.order_by("id").locked()}
             if id not in pipelines:
                 raise Http404
             target = form.cleaned_data["target"] if others else None

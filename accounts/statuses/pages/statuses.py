@@ -119,7 +119,7 @@ class StatusForm(Form):
         for name in absent:
             self.fields.pop(name, None)
         if "pipeline_id" in self.fields:
-            self.set_choices("pipeline_id", [(each.id, pipeline_name(each)) for each in pipelines])
+            self.set_choices("pipeline_id", [(pipeline.id, pipeline_name(pipeline)) for pipeline in pipelines])
         if row is not None:
             self.initial = {name: getattr(row, name) for name in self.fields} | {"color": to_input_color(row.color)}
             self.fields["code"].required = True
@@ -169,7 +169,7 @@ class StatusesPage(CreatingPage, SettingsPage):
         id = self.request.GET.get("pipeline")
         if id is None or not self.pipelines:
             return next(iter(self.pipelines), None)
-        found = next((each for each in self.pipelines if each.id == parse_id(id)), None)
+        found = next((pipeline for pipeline in self.pipelines if pipeline.id == parse_id(id)), None)
         if found is None:
             raise Http404
         return found

@@ -134,18 +134,18 @@ class Command(BaseCommand):
         row = "{:>8}  {:>9}  {:>9}  {:>8}  {:>8}  {:>8}  {:<45}  {}"
         headings = ("due", "waits for", "scheduled", "retried", "running", "failed", "name", "last error")
         self.stdout.write(row.format(*headings).rstrip())
-        for each in counts:
-            wait = "" if each.longest_wait is None else f"{each.longest_wait:.0f} s"
-            numbers = (each.due, wait, each.scheduled, each.retried, each.running, each.failed)
-            self.stdout.write(row.format(*numbers, each.name, each.last_error or "").rstrip())
+        for count in counts:
+            wait = "" if count.longest_wait is None else f"{count.longest_wait:.0f} s"
+            numbers = (count.due, wait, count.scheduled, count.retried, count.running, count.failed)
+            self.stdout.write(row.format(*numbers, count.name, count.last_error or "").rstrip())
 
     def check_jobs(self, max_wait: int) -> None:
         ages = heartbeat_ages()
         problems = [] if ages else [NO_WORKER]
         problems += [
-            f"{each.due} of {each.name} are due, and the oldest has waited for {each.longest_wait:.0f} s."
-            for each in count_jobs()
-            if each.longest_wait is not None and each.longest_wait > max_wait
+            f"{count.due} of {count.name} are due, and the oldest has waited for {count.longest_wait:.0f} s."
+            for count in count_jobs()
+            if count.longest_wait is not None and count.longest_wait > max_wait
         ]
         if problems:
             raise CommandError("\n".join(problems))

@@ -19,7 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("model", help="the name of the model, such as Client")
 
     def handle(self, *args: Any, model: str, **options: Any) -> None:
-        declarations = {each.__name__: (each, search) for each, search in searches()}
+        declarations = {model.__name__: (model, search) for model, search in searches()}
         if model not in declarations:
             raise CommandError(f"{model} declares no search. The models that do: {', '.join(sorted(declarations))}")
         searched, search = declarations[model]

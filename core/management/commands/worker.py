@@ -10,7 +10,7 @@ from core.db.startup import wait_for_database
 from core.jobs.worker import HEARTBEAT, MISSED_HEARTBEATS, Worker, end_process
 
 
-def between(minimum: float, maximum: float, parse: Callable[[str], float] = float) -> Callable[[str], float]:
+def number_between(minimum: float, maximum: float, parse: Callable[[str], float] = float) -> Callable[[str], float]:
     """Return a type for argparse that accepts a number in this range. `parse` is int for whole numbers."""
     kind = "a whole number" if parse is int else "a number"
     message = f"write {kind} from {minimum} to {maximum}"
@@ -37,21 +37,21 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--threads",
-            type=between(1, 64, int),
+            type=number_between(1, 64, int),
             default=4,
             metavar="N",
             help="how many jobs run at a time, besides e-mails and webhooks (4)",
         )
         parser.add_argument(
             "--shutdown-timeout",
-            type=between(0, 3600),
+            type=number_between(0, 3600),
             default=20,
             metavar="SECONDS",
             help="how long running jobs may take to end after SIGTERM; others are put back (20)",
         )
         parser.add_argument(
             "--heartbeat",
-            type=between(0.1, 10),
+            type=number_between(0.1, 10),
             default=HEARTBEAT,
             metavar="SECONDS",
             help=(
@@ -61,7 +61,7 @@ class Command(BaseCommand):
         )
         parser.add_argument(
             "--database-wait",
-            type=between(0, 3600, int),
+            type=number_between(0, 3600, int),
             default=settings.DATABASE_WAIT,
             metavar="SECONDS",
             help="how long to wait for the database and its migrations (DATABASE_WAIT)",

@@ -11,7 +11,7 @@ from core.rows.access import Access
 from crm.clients.models import Client, ClientQuerySet, email_key
 from crm.resources.api.fields import ExternalIds
 from crm.resources.api.lookup import BulkLookup, Lookup
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 
 
 class ClientLookup(Lookup):
@@ -82,7 +82,7 @@ class BulkClientLookup(BulkLookup):
         """Return the client as `ClientQuerySet.find_existing` does. Call `lock_clients` first."""
         holders = self.holders(Client, external_ids)
         if errors := Client.hidden_errors(holders, self._hidden_ids):
-            raise FieldErrors(error.within("external_ids") for error in errors)
+            raise FieldErrors(error.move_into("external_ids") for error in errors)
         holder_id = Client.single_holder(holders.values(), self.label_of)
         if holder_id is None and (key := email_key(email)):
             if key in self._stale_emails:
@@ -99,7 +99,7 @@ class BulkClientLookup(BulkLookup):
     def client(self, id: int) -> Client | None:
         return self._rows.get(id)
 
-    def assign(self, row: Resource, values: dict[str, Any], *, by: User, item: int | None = None) -> None:
+    def assign(self, row: CRMResource, values: dict[str, Any], *, by: User, item: int | None = None) -> None:
         """Assign the values of an item to its row, and those of a nested client to the client."""
         rows: list[Any] = [row, *(client for client, _ in filter(None, [values.get("client")]))]
         before = [email_key(getattr(row, "email", None)) for row in rows]

@@ -16,7 +16,7 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.api.filters import ListFilters
 from core.api.lists import Listing
-from core.api.views import REPEATED, without_key
+from core.api.views import REPEATED, remove_key
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 
@@ -65,7 +65,7 @@ class ConditionFilters(ListFilters):
     def read_further(self, resource: str, *, user: User, ignored: Collection[str]) -> None:
         """Read the parameters that no filter of the class declares."""
         declared = {*self.parameters(), *OTHER_PARAMETERS, *ignored}
-        names = [name for name in self.data if name not in declared and without_key(name) not in declared]
+        names = [name for name in self.data if name not in declared and remove_key(name) not in declared]
         if not names:
             return
         parameters = QueryDict(mutable=True)

@@ -126,7 +126,7 @@ class FieldDefinitionSerializer(ResourceSerializer):
         # The account has at most `MAX_DEFINITIONS` definitions, so one of these keys is free.
         endings = ("", *(f"_{number}" for number in range(2, MAX_DEFINITIONS + 2)))
         keys = (key[: MAX_KEY_LENGTH - len(ending)] + ending for ending in endings)
-        return next(each for each in keys if each not in taken)
+        return next(key for key in keys if key not in taken)
 
     @staticmethod
     def find_conflicts(resource: str, key: str, type: str) -> list[FieldError]:

@@ -194,7 +194,7 @@ class DefinedFieldsSerializer(AdditionalFieldsSerializer):
             try:
                 values[key] = field.run_validation(value)
             except FieldErrors as caught:
-                yield from (error.within(key) for error in caught.errors)
+                yield from (error.move_into(key) for error in caught.errors)
 
     def _missing(self, data: dict[str, Any]) -> Iterator[FieldError]:
         """Return the errors of required fields without a value."""

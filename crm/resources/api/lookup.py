@@ -13,9 +13,9 @@ from core.rows.access import Access
 from crm.fields.models import FieldDefinition, definitions_of
 from crm.resources.api.fields import ExternalIds
 from crm.resources.external_ids import ExternallyIdentified, Pair
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 
-ResourceT = TypeVar("ResourceT", bound=Resource)
+ResourceT = TypeVar("ResourceT", bound=CRMResource)
 
 
 class Lookup:
@@ -102,7 +102,7 @@ class BulkLookup(Lookup):
     def new(self, model: type[ResourceT]) -> ResourceT:
         return model(account=self.account, id=next(self._ids))
 
-    def assign(self, row: Resource, values: dict[str, Any], *, by: User, item: int | None = None) -> None:
+    def assign(self, row: CRMResource, values: dict[str, Any], *, by: User, item: int | None = None) -> None:
         """Assign the values of an item to its row. Later items are validated with these values.
 
         `item` is the position of the item, if one error keeps all rows from being created, else None.

@@ -20,7 +20,7 @@ from crm.resources.api.fields import ExternalIds
 from crm.resources.api.filters import ExternalIdPairs, external_ids_in
 from crm.resources.api.lookup import BulkLookup, Lookup
 from crm.resources.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified, normalize_value
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 
 
 class CRMViewSet(Listing, ResourceViewSet):
@@ -31,7 +31,7 @@ class CRMViewSet(Listing, ResourceViewSet):
     the response names all errors.
     """
 
-    model: type[Resource]
+    model: type[CRMResource]
     # True until the first attempt of the request begins.
     optimistic = True
     lookup_class: type[Lookup] = Lookup
@@ -110,7 +110,7 @@ class BulkViewSet(CRMViewSet):
         """
         lookup = self.look_up_bulk([item for item in items if isinstance(item, dict)])
         context = {**self.get_serializer_context(), "lookup": lookup, "existing_ids": lookup.existing_ids}
-        outcomes: list[tuple[int, Resource | None]] = []
+        outcomes: list[tuple[int, CRMResource | None]] = []
         errors: dict[int, list[FieldError]] = {}
         pending: dict[int, dict[str, list[str]]] = {}
         ignored: list[str] = []
@@ -130,8 +130,8 @@ class BulkViewSet(CRMViewSet):
             item = position if all_or_nothing else None
             lookup.assign(row, serializer.values, by=self.request.user, item=item)
         if errors and all_or_nothing:
-            item_errors = [error.within(str(position)) for position, listed in errors.items() for error in listed]
-            raise FieldErrors(error.within(f"{self.key}s") for error in item_errors)
+            item_errors = [error.move_into(str(position)) for position, listed in errors.items() for error in listed]
+            raise FieldErrors(error.move_into(f"{self.key}s") for error in item_errors)
         rows = list({row.id: row for _, row in outcomes if row is not None}.values())
         self.model.flush(rows)
         for row in rows:
@@ -164,7 +164,7 @@ class BulkViewSet(CRMViewSet):
     def lock_bulk(self, lookup: Any, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
         """Look up the holders of the external ids in the bodies, and lock the rows that may change."""
 
-    def find_existing_in_bulk(self, given: Any, lookup: Any) -> Resource | None:
+    def find_existing_in_bulk(self, given: Any, lookup: Any) -> CRMResource | None:
         """Return the row as `find_existing` does, for an item of a bulk request."""
         return None
 
@@ -221,7 +221,7 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
         try:
             ExternalIdPairs().run_validation(pairs)
         except FieldErrors as caught:
-            raise FieldErrors(error.within("external_ids") for error in caught.errors) from None
+            raise FieldErrors(error.move_into("external_ids") for error in caught.errors) from None
         if not pairs:
             raise FieldError("external_ids", MISSING, "required")
         return pairs

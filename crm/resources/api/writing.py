@@ -7,12 +7,12 @@ from accounts.users.models import User
 from core.errors import FieldError, FieldErrors
 from core.registry import registry
 from crm.fields.catalogue import defined_name
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 
 if TYPE_CHECKING:
     from crm.resources.api.views import CRMViewSet
 
-RowT = TypeVar("RowT", bound=Resource)
+RowT = TypeVar("RowT", bound=CRMResource)
 
 
 def write_row(row: RowT, data: Mapping[str, Any], *, by: User) -> RowT:
@@ -24,12 +24,12 @@ def write_row(row: RowT, data: Mapping[str, Any], *, by: User) -> RowT:
     try:
         values = read_values(row, data, by=by, is_new=row._state.adding)
     except FieldErrors as caught:
-        raise FieldErrors(map(by_field, caught.errors)) from None
+        raise FieldErrors(map(name_defined_field, caught.errors)) from None
     row.write(values, by=by)
     return row
 
 
-def read_values(row: Resource, data: Mapping[str, Any], *, by: User, is_new: bool) -> dict[str, Any]:
+def read_values(row: CRMResource, data: Mapping[str, Any], *, by: User, is_new: bool) -> dict[str, Any]:
     """Return the valid values for a row, as the JSON API reads them. Raise FieldErrors. With `is_new`, required fields must be there."""
     viewset = cast("type[CRMViewSet]", registry.find_by_model(type(row)).viewset)
     context = {"account": row.account, "access": by.access, "lookup": viewset.lookup_class(row.account, by.access)}
@@ -39,7 +39,7 @@ def read_values(row: Resource, data: Mapping[str, Any], *, by: User, is_new: boo
     return serializer.read()
 
 
-def by_field(error: FieldError) -> FieldError:
+def name_defined_field(error: FieldError) -> FieldError:
     """Return the error with the name of the defined field that it is about."""
     params = error.params or {}
     if error.field == "additional_fields" and "key" in params and isinstance(params.get("error"), FieldError):

@@ -49,11 +49,11 @@ class ForumPage(Page):
             return error_response(self.request, 403, message=only_members_message())
         return super().check_access()
 
-    def read_page(self, *, size: int = paging.DEFAULT_PAGE_SIZE, last: int | None = None) -> paging.Page:
+    def read_page(self, *, size: int = paging.DEFAULT_PAGE_SIZE, last: int | None = None) -> paging.ListPage:
         """Return the requested page of a list. `last` is the number of the last page, which `page=last` requests."""
         number = self.request.GET.get("page")
         try:
-            page = paging.Page.read(
+            page = paging.ListPage.read(
                 {"page": last if last is not None and number == "last" else number, "per_page": size}
             )
         except FieldErrors:

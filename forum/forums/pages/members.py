@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
 from accounts.mail.limits import Purpose, count_email
-from accounts.users.forms import Email
+from accounts.users.forms import EmailFormField
 from accounts.users.models import User
 from accounts.users.pages import TOO_MANY_INVITATIONS, display_name, find_users, send_invitation
 from core.api import paging
@@ -27,7 +27,9 @@ TABS = ("members", "pending")
 
 
 class AddForm(Form):
-    email = Email(help_text=gettext_lazy("Of somebody who has signed up at one of your forums, or of anybody else."))
+    email = EmailFormField(
+        help_text=gettext_lazy("Of somebody who has signed up at one of your forums, or of anybody else.")
+    )
 
 
 class MembersPage(SettingsPage):

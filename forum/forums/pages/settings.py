@@ -193,7 +193,7 @@ class ForumSettingsPage(SettingsPage):
             form,
             forum=forum,
             host=self.host,
-            proof=domains.Proof.of(self.host),
+            proof=domains.Proof.build(self.host),
             team_address=full_name(forum.host_for(self.host, self.request.account, by_team=True)),
             grace_days=Host.GRACE.days,
             is_at_own_address=self.is_at_own_address,

@@ -29,7 +29,7 @@ from core.pages.errors import error_sentence
 from core.pages.panels import render_row_panels
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.inbox import tabs as inbox
-from forum.inbox.pages.moderation import with_html
+from forum.inbox.pages.moderation import render_comments
 from forum.lists.pages.base import query_string
 from forum.lists.team_filters import TeamFilter, read_team_filter
 from forum.posts.models import Post
@@ -149,7 +149,7 @@ class InboxPage(ForumTeamPage):
     def team_filter(self) -> TeamFilter:
         return read_team_filter(self.request.GET, self.request.account, self.request.user)
 
-    def rows(self, page: paging.Page) -> list[dict[str, Any]]:
+    def rows(self, page: paging.ListPage) -> list[dict[str, Any]]:
         """Return the posts of the page, and one more if another page follows. If the filter takes too long, set `is_too_slow`."""
         request, account = self.request, self.request.account
         try:
@@ -160,7 +160,7 @@ class InboxPage(ForumTeamPage):
             self.is_too_slow = True
             return []
 
-    def items(self, posts: QuerySet[Any], page: paging.Page) -> list[dict[str, Any]]:
+    def items(self, posts: QuerySet[Any], page: paging.ListPage) -> list[dict[str, Any]]:
         account = self.request.account
         categories = account.categories.filter(id=OuterRef("category_id"))
         responsible = account.users.filter(id=OuterRef("responsible_id"))
@@ -189,7 +189,7 @@ class InboxPage(ForumTeamPage):
         }
 
     def show(
-        self, form: BulkForm, rows: list[dict[str, Any]], page: paging.Page, *, status: int = 200, **context: Any
+        self, form: BulkForm, rows: list[dict[str, Any]], page: paging.ListPage, *, status: int = 200, **context: Any
     ) -> HttpResponse:
         request = self.request
         counts = inbox.counts(request.account, request.forum.id, request.user)
@@ -218,11 +218,11 @@ class InboxPage(ForumTeamPage):
             **(defaults | context),
         )
 
-    def waiting_comments(self, page: paging.Page) -> list[Any]:
+    def waiting_comments(self, page: paging.ListPage) -> list[Any]:
         """Return the comments that wait for approval, for the first page of that tab."""
         if self.tab != "unapproved" or page.number > 1:
             return []
-        return with_html(inbox.waiting_comments(self.request.account, self.request.forum.id))
+        return render_comments(inbox.waiting_comments(self.request.account, self.request.forum.id))
 
     def post(self, request: ForumRequest, **kwargs: Any) -> HttpResponse:
         action, page = request.POST.get("do", ""), self.read_page()
@@ -282,7 +282,7 @@ class InboxPage(ForumTeamPage):
         post.trash(by=self.request.user)
 
     def report(
-        self, form: BulkForm, page: paging.Page, action: str, *, done: int, errors: dict[int, str]
+        self, form: BulkForm, page: paging.ListPage, action: str, *, done: int, errors: dict[int, str]
     ) -> HttpResponse:
         success = str(self.ACTIONS[action][1] % {"n": done})
         if not errors:
@@ -296,7 +296,13 @@ class InboxPage(ForumTeamPage):
         )
 
     def show_failure(
-        self, form: BulkForm, page: paging.Page, *, selected: set[int], error: str, errors: dict[int, str] | None = None
+        self,
+        form: BulkForm,
+        page: paging.ListPage,
+        *,
+        selected: set[int],
+        error: str,
+        errors: dict[int, str] | None = None,
     ) -> HttpResponse:
         """Return the page with an error at the top, and with the `errors` of suggestions, even of those that the tab no longer shows."""
         errors = errors or {}

@@ -17,12 +17,12 @@ from forum.comments.pages.forms import EditCommentForm
 from forum.forums.requests import ForumUserRequest
 from forum.inbox import tabs as inbox
 from forum.posts.models import Post
-from forum.posts.pages.writing import EditForm
+from forum.posts.pages.writing import EditPostForm
 from forum.team_tools.pages.base import ForumTeamPage, PostInTrash
 from forum.texts.markdown import render
 
 
-def with_html(comments: list[Comment]) -> list[Comment]:
+def render_comments(comments: list[Comment]) -> list[Comment]:
     """Return the comments, with the HTML of those that were saved without it."""
     for comment in comments:
         if comment.comment_html is None:
@@ -54,7 +54,9 @@ class ModerationPage(ForumTeamPage):
         for post in rows:
             if post.content_html is None:
                 post.content_html = render(post.content)
-        comments = with_html(inbox.waiting_comments(request.account, request.forum.id)) if page.number == 1 else []
+        comments = (
+            render_comments(inbox.waiting_comments(request.account, request.forum.id)) if page.number == 1 else []
+        )
         return self.render(section="inbox", posts=rows[: page.size], waiting_comments=comments, page=page, more=more)
 
     def approve(self, request: ForumUserRequest) -> HttpResponse:
@@ -63,7 +65,7 @@ class ModerationPage(ForumTeamPage):
             locked_posts[:] = [post]
             if post.approved:
                 return
-            if request.POST.get("version", current := EditForm.version_of(post)) != current:
+            if request.POST.get("version", current := EditPostForm.version_of(post)) != current:
                 raise FieldError("post", gettext_lazy("was changed in the meantime"), "changed")
             post.approve(by=request.user)
 

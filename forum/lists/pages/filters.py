@@ -13,7 +13,7 @@ from accounts.statuses.models import Status
 from accounts.tags.models import Tag
 from core.db.text import replace_non_xml
 from forum.categories.models import Category
-from forum.lists.facets import Facets, Selection
+from forum.lists.facets import Facets, FacetSelection
 from forum.lists.queries import PostKind
 
 # The kinds that a form offers.
@@ -62,10 +62,10 @@ class Filters:
         return cls(category, status, kind, tag)
 
     @property
-    def selection(self) -> Selection:
+    def selection(self) -> FacetSelection:
         category_id = self.category.id if self.category else None
         status_id = self.status.id if self.status else None
-        return Selection(category_id, status_id, self.kind, self.tag)
+        return FacetSelection(category_id, status_id, self.kind, self.tag)
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -91,12 +91,12 @@ class Filters:
     def __bool__(self) -> bool:
         return self != Filters()
 
-    def without(self, filter: str) -> "Filters":
+    def remove(self, filter: str) -> "Filters":
         return replace(self, **{filter: None})
 
 
 @dataclass(frozen=True)
-class Option:
+class FilterOption:
     """A value of a filter: a link to the list with this value instead of the present one."""
 
     name: str
@@ -108,29 +108,29 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Group:
+class FilterGroup:
     """A filter with its values."""
 
     key: str
     title: str
     any_name: str
     any_filters: Filters
-    options: list[Option]
+    options: list[FilterOption]
     is_selected: bool
 
 
 def filter_groups(
     filters: Filters, facets: Facets, categories: Sequence[Category], statuses: Sequence[Status]
-) -> list[Group]:
+) -> list[FilterGroup]:
     """Return the filters with their values. Values that no post has are left out, except categories and selected values."""
     groups = [
-        Group(
+        FilterGroup(
             "category",
             gettext("Categories"),
             gettext("All categories"),
-            filters.without("category"),
+            filters.remove("category"),
             [
-                Option(
+                FilterOption(
                     row.name,
                     replace(filters, category=row),
                     facets.categories.get(row.id, 0),
@@ -142,13 +142,13 @@ def filter_groups(
             else [],
             filters.category is not None,
         ),
-        Group(
+        FilterGroup(
             "status",
             gettext("Status"),
             gettext("Any status"),
-            filters.without("status"),
+            filters.remove("status"),
             [
-                Option(
+                FilterOption(
                     status_name(row),
                     replace(filters, status=row),
                     facets.statuses.get(row.id, 0),
@@ -159,23 +159,26 @@ def filter_groups(
             ],
             filters.status is not None,
         ),
-        Group(
+        FilterGroup(
             "kind",
             gettext("Kind"),
             gettext("Any kind"),
-            filters.without("kind"),
+            filters.remove("kind"),
             [
-                Option(str(name), replace(filters, kind=kind), facets.kinds.get(kind, 0), filters.kind == kind)
+                FilterOption(str(name), replace(filters, kind=kind), facets.kinds.get(kind, 0), filters.kind == kind)
                 for kind, name in KIND_NAMES.items()
             ],
             filters.kind is not None,
         ),
-        Group(
+        FilterGroup(
             "tag",
             gettext("Tags"),
             gettext("Any tag"),
-            filters.without("tag"),
-            [Option(tag, replace(filters, tag=tag), count, filters.tag == tag) for tag, count in facets.tags.items()],
+            filters.remove("tag"),
+            [
+                FilterOption(tag, replace(filters, tag=tag), count, filters.tag == tag)
+                for tag, count in facets.tags.items()
+            ],
             filters.tag is not None,
         ),
     ]

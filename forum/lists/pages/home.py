@@ -33,7 +33,7 @@ from forum.lists.pages.base import (
     read_order,
     route_of_former_path,
 )
-from forum.lists.pages.filters import Filters, Group, Option, filter_groups
+from forum.lists.pages.filters import FilterGroup, FilterOption, Filters, filter_groups
 from forum.lists.team_filters import TeamFilter, read_team_filter, team_orders
 from forum.lists.whole_forum import page_of_forum, page_of_team
 
@@ -50,7 +50,7 @@ class PostListPage(PostsPage):
 
     def get(self, request: ForumRequest, category_name: str | None = None) -> HttpResponse:
         account, forum = request.account, request.forum
-        categories = Category.objects.all_of(account.id, forum.id)
+        categories = Category.objects.list_all(account.id, forum.id)
         category = None
         if category_name is not None:
             category = find_category(categories, category_name)
@@ -68,7 +68,7 @@ class PostListPage(PostsPage):
         team_order = further.get(order)
         team_filter = read_team_filter(request.GET, account, request.user)
         q = self.read_query()
-        groups: list[Group] = []
+        groups: list[FilterGroup] = []
         rows: list[tuple[Any, ...]] = []
         shows_similar = is_too_slow = False
         try:
@@ -96,8 +96,8 @@ class PostListPage(PostsPage):
             category=category,
             categories=categories,
             filters=filters,
-            groups=links.of_groups(groups),
-            chips=links.without_each_filter(),
+            groups=links.link_groups(groups),
+            chips=links.link_removals(),
             hidden_fields=[(name, value) for name, value in links.own_parameters.items() if value],
             team_filter=team_filter,
             team_filter_form=team_filter.render_form(
@@ -107,10 +107,10 @@ class PostListPage(PostsPage):
             is_too_slow=is_too_slow,
             cleared=links.path + query_string(q=q),
             everywhere=links.home
-            + query_string(**filters.without("category").parameters, **team_filter.parameters, q=q),
+            + query_string(**filters.remove("category").parameters, **team_filter.parameters, q=q),
             without_search=links.path + query_string(**links.own_parameters),
             orders=[
-                (name, label, links.to_list(order="" if name == default_order else name))
+                (name, label, links.link_list(order="" if name == default_order else name))
                 for name, label in labels.items()
             ],
             order=order,
@@ -120,17 +120,17 @@ class PostListPage(PostsPage):
             page=page,
             more=len(rows) > page.size,
             list_path=links.path,
-            canonical=base_url(request) + links.to_list(page=page.number if page.number > 1 else None),
+            canonical=base_url(request) + links.link_list(page=page.number if page.number > 1 else None),
             # Search engines find the suggestions of a list with several filters in other lists.
             is_duplicate=len(links.own_filters.names) > 1,
-            feed=links.to_feed(),
+            feed=links.link_feed(),
             description=describe(forum, category),
             title=title_of(q, category, links.own_filters),
             **self.list_context(posts),
         )
 
     def rows(
-        self, order: str, filters: Filters, team_filter: TeamFilter, page: paging.Page, *, matches: int
+        self, order: str, filters: Filters, team_filter: TeamFilter, page: paging.ListPage, *, matches: int
     ) -> list[tuple[Any, ...]]:
         """Return the rows of the list. `matches` is the number of suggestions with the filters. Raise `TooSlow`."""
         user, account = self.request.user, self.request.account
@@ -147,7 +147,7 @@ class PostListPage(PostsPage):
         return page_of_team(user, COLUMNS, **selection, team_filter=team_filter, order=team_order or order)
 
     def search(
-        self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.Page
+        self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.ListPage
     ) -> tuple[list[tuple[Any, ...]], bool]:
         """Return the rows of a search, and whether these are similar suggestions because the whole forum has no match.
 
@@ -219,43 +219,43 @@ class Links:
         self.home = reverse("forum-suggestions")
         self.path = self.home if category is None else category_list_path(category.name)
         # The filters that are not part of the path.
-        self.own_filters = filters if category is None else filters.without("category")
+        self.own_filters = filters if category is None else filters.remove("category")
         self.own_parameters = {**self.own_filters.parameters, **team_filter.parameters}
         self.own_order = "" if q or is_default_order else order
         self.parameters = {"order": self.own_order, **self.own_parameters, "q": q}
 
-    def to_list(self, **parameters: Any) -> str:
+    def link_list(self, **parameters: Any) -> str:
         """Return the path of this list with other parameters."""
         return self.path + query_string(**{**self.parameters, **parameters})
 
-    def to_filtered(self, filters: Filters, *, without: str = "") -> str:
+    def link_filtered(self, filters: Filters, *, without: str = "") -> str:
         """Return the path of the whole forum's list with these filters, in the same order. `without` is a filter of the team to leave out."""
         order = "" if self.q or self.order == DEFAULT_ORDER else self.order
         of_team = {name: value for name, value in self.team_filter.parameters.items() if name != without}
         return self.home + query_string(**filters.parameters, **of_team, order=order, q=self.q)
 
-    def to_feed(self) -> str:
+    def link_feed(self) -> str:
         # Feeds do not have the orders of the team.
         order = "" if self.q or self.order in FEED_ORDERS or self.order not in ORDERS else self.order
         return reverse("forum-feed") + query_string(order=order, **self.filters.parameters, q=self.q)
 
-    def of_groups(self, groups: list[Group]) -> list[tuple[Group, str, list[tuple[Option, str]]]]:
+    def link_groups(self, groups: list[FilterGroup]) -> list[tuple[FilterGroup, str, list[tuple[FilterOption, str]]]]:
         """Return each filter with the path of the list without the filter, and with its values, each with the path of its list."""
         return [
             (
                 group,
-                self.to_filtered(group.any_filters),
-                [(option, self.to_filtered(option.filters)) for option in group.options],
+                self.link_filtered(group.any_filters),
+                [(option, self.link_filtered(option.filters)) for option in group.options],
             )
             for group in groups
         ]
 
-    def without_each_filter(self) -> list[tuple[str, str]]:
+    def link_removals(self) -> list[tuple[str, str]]:
         """Return the names of the selected values, each with the path of the list without it."""
-        chips = [(name, self.to_filtered(self.filters.without(key))) for key, name in self.own_filters.names.items()]
+        chips = [(name, self.link_filtered(self.filters.remove(key))) for key, name in self.own_filters.names.items()]
         # The filters of the team keep the category in the path.
         of_team = self.team_filter.names.items()
-        return chips + [(name, self.to_list(**{parameter: ""})) for parameter, name in of_team]
+        return chips + [(name, self.link_list(**{parameter: ""})) for parameter, name in of_team]
 
 
 def find_category(categories: list[Category], name: str) -> Category | None:

@@ -159,7 +159,7 @@ class PostSerializer(AdditionalFieldsSerializer):
                 raise FieldError("category_id", _("is not in forum {id}"), "elsewhere", {"id": values["forum_id"]})
         else:
             forum_id = values.get("forum_id") or account.forums.values_list("id", flat=True).get(is_default=True)
-            category = Category.objects.first_of(account.id, forum_id)
+            category = Category.objects.find_first(account.id, forum_id)
             if category is None:
                 raise FieldError("forum_id", _("has no category"), "empty")
         return {"category_id": category.id, "forum_id": category.forum_id}

@@ -76,8 +76,8 @@ class PostListing(Listing):
         rows = super().sort(rows, order)
         return rows.filter(sort_key__category_id__isnull=self.has_tasks) if is_by_change(order) else rows
 
-    def all_in_order(self, order: str | None) -> QuerySet[Any]:
-        return self.sort_keys_in_order(order) if is_by_change(order) else super().all_in_order(order)
+    def order_all(self, order: str | None) -> QuerySet[Any]:
+        return self.sort_keys_in_order(order) if is_by_change(order) else super().order_all(order)
 
     def sort_keys_in_order(self, order: str | None) -> QuerySet[Any]:
         """Return the sort keys of the rows of the list, in an order by the id or by the last change."""

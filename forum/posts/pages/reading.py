@@ -119,7 +119,7 @@ class PostPage(ForumPage):
         post.account = account
         return post
 
-    def comments(self, post: Post, page: paging.Page) -> list[Comment]:
+    def comments(self, post: Post, page: paging.ListPage) -> list[Comment]:
         """Return the comments of a page, with their authors. Of an author, only the columns that the page shows are read."""
         author = author_filter(self.request.user)
         comments: list[Any] = _comments(

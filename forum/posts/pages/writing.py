@@ -80,7 +80,7 @@ class NewPostForm(PostForm):
         }
 
 
-class EditForm(PostForm):
+class EditPostForm(PostForm):
     version = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
 
     @staticmethod
@@ -204,7 +204,7 @@ class NewPostPage(CreatingTextPage):
             create=create,
             rows=visible_posts(request).locked().filter(duplicate_from_id=None),
             path=lambda post: reverse("forum-post", args=[post.id]),
-            saved=EditForm.initial_values,
+            saved=EditPostForm.initial_values,
             change=change,
         )
 
@@ -248,14 +248,15 @@ class EditPage(WritingPage):
         if not post.may_be_changed_by(request.user):
             return refuse_change(request, post)
         return self.show(
-            self.make_form(initial=EditForm.initial_values(post) | {"version": EditForm.version_of(post)}), id=id
+            self.make_form(initial=EditPostForm.initial_values(post) | {"version": EditPostForm.version_of(post)}),
+            id=id,
         )
 
-    def make_form(self, *args: Any, **kwargs: Any) -> EditForm:
+    def make_form(self, *args: Any, **kwargs: Any) -> EditPostForm:
         request = self.request
         may_read = request.forum.may_be_read_by(request.user)
         categories = categories_of(request.account, request.forum.id) if may_read else []
-        return EditForm(*args, categories=categories, **kwargs)
+        return EditPostForm(*args, categories=categories, **kwargs)
 
     def show_submitted(self, status: int, id: int) -> HttpResponse:
         category_id = self.request.POST.get("category_id", "")[:18]
@@ -274,7 +275,7 @@ class EditPage(WritingPage):
             if not post.may_be_changed_by(request.user):
                 return "refused", post
             values = form.changes(post)
-            if values and EditForm.version_of(post) != form.cleaned_data["version"]:
+            if values and EditPostForm.version_of(post) != form.cleaned_data["version"]:
                 return "changed", post
             if values:
                 post.requires_approval = request.forum.approval
@@ -294,7 +295,7 @@ class EditPage(WritingPage):
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, refusal=has_responses_message())
         if result == "changed":
             data = cast(QueryDict, form.data).copy()
-            data["version"] = EditForm.version_of(post)
+            data["version"] = EditPostForm.version_of(post)
             form.data = data
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, current_post=post)
         message = _("Saved.")

@@ -12,7 +12,7 @@ from forum.posts.models import Post
 from forum.team_tools.pages.base import MAX_FOUND, ForumTeamPage
 
 
-class MergePage(ForumTeamPage):
+class MergePostPage(ForumTeamPage):
     """Merging a post into another one: search, preview, merge, undo."""
 
     template_name = "forum/team_tools/merge.html"

@@ -33,7 +33,7 @@ def digest(text: str | None) -> str:
     return hashlib.sha256(normalize_text(text).encode(errors="surrogatepass")).hexdigest()[:16]
 
 
-class StatusForm(Form):
+class PostStatusForm(Form):
     """The form for the status and the official response.
 
     Only changed fields are written, so an old form in another tab does not undo other changes.
@@ -91,7 +91,7 @@ TAG_ERRORS = {
 
 
 class PlaceForm(Form):
-    """The form for category, tags, responsible user and privacy. As in `StatusForm`, only changed fields are written."""
+    """The form for category, tags, responsible user and privacy. As in `PostStatusForm`, only changed fields are written."""
 
     category_id = forms.TypedChoiceField(label=gettext_lazy("Category"), coerce=int, show_hidden_initial=True)
     tags = forms.CharField(
@@ -162,7 +162,7 @@ class ToolsPage(ResubmittableTeamPage):
 
     def text_fields(self) -> list[forms.BoundField]:
         data = self.request.POST
-        return [StatusForm(data, post=Post(), statuses=[])["response"]] if "response" in data else []
+        return [PostStatusForm(data, post=Post(), statuses=[])["response"]] if "response" in data else []
 
     def show(self, post: Post, *, tool: str = "", **submitted: Form) -> HttpResponse:
         """Return the page. `submitted` is a form that is shown with its errors, by its name; the other forms show the post."""
@@ -183,9 +183,9 @@ class ToolsPage(ResubmittableTeamPage):
         template = "forum/team_tools/team_tools.html" if request.htmx else None
         return self.render(template, http_status=422 if submitted else 200, **context)
 
-    def status_form(self, post: Post, *data: Any) -> StatusForm:
+    def status_form(self, post: Post, *data: Any) -> PostStatusForm:
         statuses = self.request.account.statuses_of_kind(Status.Kind.POST)
-        return StatusForm(*data, post=post, statuses=list(statuses))
+        return PostStatusForm(*data, post=post, statuses=list(statuses))
 
     def place_form(self, post: Post, *data: Any) -> PlaceForm:
         account = self.request.account

@@ -8,7 +8,7 @@ from core.pages.templates import render_part
 from forum.forums.requests import ForumUserRequest
 from forum.posts.models import Post
 from forum.team_tools.pages.base import ForumTeamPage
-from team.backers.queries import backers_of, in_order_of_revenue, revenue_of, total_revenue
+from team.backers.queries import backers_of, order_by_revenue, revenue_of, total_revenue
 
 # The number of clients in the panel, before the link to all of them.
 PANEL_SIZE = 5
@@ -27,7 +27,7 @@ class BackersPage(ForumTeamPage):
         start = 0 if is_panel else page.start
         clients = backers_of(account, user, id)
         number = clients.count()
-        found = in_order_of_revenue(clients, account, user).values_list("id", "name")
+        found = order_by_revenue(clients, account, user).values_list("id", "name")
         rows = list(found[start : start + size]) if number else []
         if not rows and page.number > 1:
             raise Http404

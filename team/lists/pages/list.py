@@ -74,7 +74,7 @@ class Chip:
 
 
 @dataclass(frozen=True)
-class Column:
+class ListColumn:
     field: Field
     # The query string of the list in the order of this column; empty if the list can't have this order.
     sort: str = ""
@@ -83,7 +83,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class ListRow:
     id: int
     name: str
     path: str
@@ -158,7 +158,7 @@ class RecordListPage(TeamPage):
             chips=self.chips(query, names),
             columns=self.columns(query),
             groups=[(label, fields) for label, fields in grouped(query.fields)],
-            shown={self.declaration.name_field, *(each.name for each in query.shown_fields)},
+            shown={self.declaration.name_field, *(field.name for field in query.shown_fields)},
             filter_groups=self.filter_groups(query),
             filter_form=adding,
             orders=self.orders(query),
@@ -178,19 +178,19 @@ class RecordListPage(TeamPage):
 
     # The rows
 
-    def rows(self, query: ListQuery, ids: list[int]) -> tuple[Names, list[Row]]:
+    def rows(self, query: ListQuery, ids: list[int]) -> tuple[Names, list[ListRow]]:
         """Return the names of linked rows, and the rows with these ids, in order."""
         # The labels are translated once, not in each cell.
-        fields = [replace(each, label=str(each.label)) for each in query.shown_fields]
+        fields = [replace(field, label=str(field.label)) for field in query.shown_fields]
         declaration = self.declaration
-        columns = {"id", declaration.name_field, *declaration.further_columns, *(each.column for each in fields)}
+        columns = {"id", declaration.name_field, *declaration.further_columns, *(field.column for field in fields)}
         found = query.values(ids, columns)
         rows = [found[id] for id in ids if id in found]
-        links = [(each.type, value_in(row, each)) for row in rows for each in fields if each.type in LINKS]
+        links = [(field.type, value_in(row, field)) for row in rows for field in fields if field.type in LINKS]
         links += link_values(query)
         names = Names.read(self.request.account, self.request.user, links)
         return names, [
-            Row(
+            ListRow(
                 row["id"],
                 row[declaration.name_field],
                 self.path_of(row),
@@ -255,7 +255,10 @@ class RecordListPage(TeamPage):
         }
 
     def chips(self, query: ListQuery, names: Names) -> list[Chip]:
-        chips = [Chip(self.condition_label(each, names), query.query_string_without(each)) for each in query.conditions]
+        chips = [
+            Chip(self.condition_label(condition, names), query.query_string_without(condition))
+            for condition in query.conditions
+        ]
         labels = {"mine": _("Mine"), "no_task": _("No task planned")}
         for name, value in query.special.items():
             if name == INACTIVE:
@@ -295,33 +298,35 @@ class RecordListPage(TeamPage):
             "last": formats.date_format(value.end - timedelta(days=1), "SHORT_DATE_FORMAT"),
         }
 
-    def condition_label(self, each: Condition, names: Names) -> str:
-        if each.operator == Operator.EMPTY:
-            return f"{each.field.label} {operator_label(each.field, Operator.EMPTY if each.value else FILLED)}"
-        value = value_text(each)
-        if each.field.type in LINKS:
-            value = _("me") if each.text == ME else names.of(each.field.type, each.value)
-        elif each.field.type == FieldType.BOOLEAN:
-            return f"{each.field.label}: {_('yes') if each.value else _('no')}"
-        return f"{each.field.label} {operator_label(each.field, each.operator)} {value}"
+    def condition_label(self, condition: Condition, names: Names) -> str:
+        if condition.operator == Operator.EMPTY:
+            return f"{condition.field.label} {operator_label(condition.field, Operator.EMPTY if condition.value else FILLED)}"
+        value = value_text(condition)
+        if condition.field.type in LINKS:
+            value = _("me") if condition.text == ME else names.get_name(condition.field.type, condition.value)
+        elif condition.field.type == FieldType.BOOLEAN:
+            return f"{condition.field.label}: {_('yes') if condition.value else _('no')}"
+        return f"{condition.field.label} {operator_label(condition.field, condition.operator)} {value}"
 
     def current_order(self, query: ListQuery) -> str:
         """Return the order of the list; "" for a search by rank."""
         return query.sort or ("" if query.q else self.declaration.default_order)
 
-    def columns(self, query: ListQuery) -> list[Column]:
+    def columns(self, query: ListQuery) -> list[ListColumn]:
         current = self.current_order(query)
-        by_name = {each.name: each for each in query.fields}
+        by_name = {field.name: field for field in query.fields}
         columns = []
-        for each in [by_name[self.declaration.name_field], *query.shown_fields]:
-            is_hidden = each.name in SUM_NAMES and self.request.user.access.is_limited
-            if each.name not in self.declaration.orders or is_hidden:
-                columns.append(Column(each))
+        for field in [by_name[self.declaration.name_field], *query.shown_fields]:
+            is_hidden = field.name in SUM_NAMES and self.request.user.access.is_limited
+            if field.name not in self.declaration.orders or is_hidden:
+                columns.append(ListColumn(field))
                 continue
-            is_current = current.removeprefix("-") == each.name
+            is_current = current.removeprefix("-") == field.name
             direction = ("descending" if current.startswith("-") else "ascending") if is_current else ""
             columns.append(
-                Column(each, query.query_string(sort=f"-{each.name}" if current == each.name else each.name), direction)
+                ListColumn(
+                    field, query.query_string(sort=f"-{field.name}" if current == field.name else field.name), direction
+                )
             )
         return columns
 
@@ -348,7 +353,9 @@ class RecordListPage(TeamPage):
         special.append((_("No activity for some time"), query.query_string(add=INACTIVE)))
         groups: list[tuple[str | Promise, list[tuple[str | Promise, str]]]] = [(_("Activity"), special)]
         for label, fields in grouped(query.fields):
-            links = [(each.label, query.query_string(add=each.name)) for each in fields if each.type not in NOT_TYPED]
+            links = [
+                (field.label, query.query_string(add=field.name)) for field in fields if field.type not in NOT_TYPED
+            ]
             groups.append((label, links))
         return groups
 
@@ -359,7 +366,7 @@ class RecordListPage(TeamPage):
         if name == INACTIVE:
             label = gettext_lazy("No activity for how many days?")
             return FilterForm(name, label, [], None, "number", "", value or str(DEFAULT_INACTIVE_DAYS), error)
-        field = next((each for each in query.fields if each.name == name), None)
+        field = next((candidate for candidate in query.fields if candidate.name == name), None)
         if field is None or field.type in NOT_TYPED:
             return None
         operators: list[str] = list(OPERATORS[field.type])
@@ -374,7 +381,7 @@ class RecordListPage(TeamPage):
     def asked_filter(self, query: ListQuery) -> FilterForm | None:
         """Return the form with the question about a number in the address that has two readings, or None."""
         error = next((error for error in query.errors if error.code == "ambiguous"), None)
-        found = find_field(error.field, {each.name: each for each in query.fields}) if error else None
+        found = find_field(error.field, {field.name: field for field in query.fields}) if error else None
         if error is None or found is None:
             return None
         query.errors.remove(error)
@@ -404,7 +411,7 @@ class RecordListPage(TeamPage):
         if name == INACTIVE:
             parameter, value = INACTIVE, value or str(DEFAULT_INACTIVE_DAYS)
         else:
-            field = next((each for each in query.fields if each.name == name), None)
+            field = next((candidate for candidate in query.fields if candidate.name == name), None)
             if field is None:
                 return redirect(self.request.path + query.query_string())
             if operator in (Operator.EMPTY, FILLED):
@@ -452,9 +459,9 @@ def query_of(text: str) -> str:
 def link_values(query: ListQuery) -> list[tuple[FieldType, Any]]:
     """Return the types of fields and ids in the conditions of a query, whose names the page shows."""
     return [
-        (each.field.type, each.value)
-        for each in query.conditions
-        if each.field.type in LINKS and each.operator != Operator.EMPTY
+        (condition.field.type, condition.value)
+        for condition in query.conditions
+        if condition.field.type in LINKS and condition.operator != Operator.EMPTY
     ]
 
 

@@ -29,7 +29,7 @@ from crm.contacts.models import Contact
 from crm.deals.models import Deal
 from crm.fields.catalogue import Field, fields_of
 from crm.resources.api.writing import write_row
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 from team.fields.forms import AskingForm, find_clients, form_field, initial_value
 from team.menu.pages import TeamPage, TeamRequest
 
@@ -81,7 +81,7 @@ class NewRecordPage(CreatingPage, TeamPage):
     template_name = "team/records/new.html"
     actions = {"save": "create", "another": "create", "find": "show_found_clients"}
     resource = ""
-    model: type[Resource]
+    model: type[CRMResource]
     # The built-in fields of the form, in order.
     names: tuple[str, ...] = ()
     title: Any = ""
@@ -204,7 +204,7 @@ class NewRecordPage(CreatingPage, TeamPage):
 
         def create() -> Any:
             check_client()
-            return write_row(self.model(account=account), data | without_none(links), by=user)
+            return write_row(self.model(account=account), data | remove_none(links), by=user)
 
         def change(row: Any) -> None:
             check_client()
@@ -228,7 +228,7 @@ class NewRecordPage(CreatingPage, TeamPage):
         return [(_("Client"), saved, sent)]
 
 
-def without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+def remove_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -14,7 +14,7 @@ from core.pages.base import redirect, referring_path, safe_path
 from core.rows.declared import FieldType
 from core.search.queries import MAX_QUERY_LENGTH
 from crm.fields.catalogue import Field
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 from team.fields.cells import Cell, cells_of, value_in
 from team.fields.facts import fact_of
 from team.fields.forms import FieldEdit, FieldForm, editable_field
@@ -46,7 +46,7 @@ class EditFieldPage(TeamPage):
     def is_cell(self) -> bool:
         return bool(self.request.htmx) and "cell" in self.request.GET
 
-    def find(self, id: int) -> tuple[Resource, Field]:
+    def find(self, id: int) -> tuple[CRMResource, Field]:
         """Return the record and the field that the parameter `field` names."""
         row = self.record_page.find(id)
         field = editable_field(self.request.account, self.record_class.kind.resource, self.request.GET.get("field", ""))
@@ -78,7 +78,7 @@ class EditFieldPage(TeamPage):
         messages.success(request, _("%(field)s is saved.") % {"field": field.label})
         return redirect(self.back(row))
 
-    def back(self, row: Resource) -> str:
+    def back(self, row: CRMResource) -> str:
         """Return the path of the page with the link to the form: the list, or the page of the record."""
         record = reverse(self.record_class.kind.route, args=[row.id])
         if self.request.method == "POST":
@@ -87,7 +87,7 @@ class EditFieldPage(TeamPage):
         return record if path.startswith(f"{record}/") else path
 
     def show_form(
-        self, row: Resource, field: Field, form: FieldForm, *, q: str = "", conflict: FieldEdit | None = None
+        self, row: CRMResource, field: Field, form: FieldForm, *, q: str = "", conflict: FieldEdit | None = None
     ) -> HttpResponse:
         status = 422 if form.is_bound else 200
         is_conflict = conflict is not None and conflict.conflicting is not None
@@ -118,15 +118,15 @@ class EditFieldPage(TeamPage):
         return self.render("team/records/cell.html", cell=cell, focused=True)
 
 
-def read_cell(declaration: RecordList, account: Account, user: User, id: int, each: Field) -> Cell | None:
+def read_cell(declaration: RecordList, account: Account, user: User, id: int, field: Field) -> Cell | None:
     """Return the cell of one row, or None if the user may not access the row."""
-    columns = {"id", each.column, *declaration.further_columns}
+    columns = {"id", field.column, *declaration.further_columns}
     row = declaration.rows_of(account, user).filter(id=id).values(*columns).first()
     if row is None:
         return None
-    links = [(each.type, value_in(row, each))] if each.type in LINKS else []
+    links = [(field.type, value_in(row, field))] if field.type in LINKS else []
     names = Names.read(account, user, links)
-    return cells_of(row, [each], names, account.currency, edit_route=declaration.edit_route)[0]
+    return cells_of(row, [field], names, account.currency, edit_route=declaration.edit_route)[0]
 
 
 class EditClientPage(EditFieldPage):

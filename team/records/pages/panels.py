@@ -52,8 +52,8 @@ def summary_of(row: Any) -> dict[str, Any]:
     """Return the values of a row of `with_stored_values` for the template of the header."""
     revenue = revenue_of(getattr(row, "revenue", []), row.account)
     return {
-        "open": [each for each in revenue if each.open_deals],
-        "won": [each for each in revenue if each.won_deals],
+        "open": [total for total in revenue if total.open_deals],
+        "won": [total for total in revenue if total.won_deals],
         "last_activity_at": row.last_activity_at,
         "next_task_at": row.next_task_at,
         # Of a deal.

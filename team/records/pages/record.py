@@ -22,9 +22,9 @@ from core.pages.base import redirect
 from core.rows.access import Access, prepared_access
 from core.search.queries import MAX_QUERY_LENGTH
 from crm.fields.catalogue import fields_of, grouped
-from crm.resources.models import Resource
+from crm.resources.models import CRMResource
 from team.bulk.actions import ACTIONS, Action
-from team.fields.facts import CLIENT, CONTACT, DEAL, Kind, as_status, facts_of, shown_fields, with_linked_names
+from team.fields.facts import CLIENT, CONTACT, DEAL, RecordKind, as_status, facts_of, shown_fields, with_linked_names
 from team.menu.pages import TeamRequest
 from team.merges.pages import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
 from team.notes.forms import Composer
@@ -48,7 +48,7 @@ class RecordPage(Composer):
     """The base of the pages of one record. A record in the trash has only its name and, for those who may, a button to restore it."""
 
     template_name = "team/records/record.html"
-    kind: Kind
+    kind: RecordKind
     # The method for each value of `do`.
     actions: dict[str, str] = {"trash": "trash", "restore": "restore", "compose": "compose", "tick": "complete_task"}
 
@@ -61,9 +61,9 @@ class RecordPage(Composer):
         rows: QuerySet = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
         return rows
 
-    def find(self, id: int) -> Resource:
+    def find(self, id: int) -> CRMResource:
         account, access = self.request.account, self.request.user.access
-        row: Resource | None = _records.first(account_id=account.id, id=id, page=type(self), **access.arguments)
+        row: CRMResource | None = _records.first(account_id=account.id, id=id, page=type(self), **access.arguments)
         if row is None:
             raise Http404
         row.account = account
@@ -87,7 +87,7 @@ class RecordPage(Composer):
             )
         return self.show(row)
 
-    def show(self, row: Resource, *, http_status: int = 200, **context: Any) -> HttpResponse:
+    def show(self, row: CRMResource, *, http_status: int = 200, **context: Any) -> HttpResponse:
         fields = fields_of(self.request.account, self.kind.resource)
         facts = facts_of(row, self.kind, fields)
         page = self.read_page(per_page=PAGE_SIZE)
@@ -107,11 +107,11 @@ class RecordPage(Composer):
         }
         return self.render(http_status=http_status, **values | context)
 
-    def panels(self, row: Resource) -> dict[str, Any]:
+    def panels(self, row: CRMResource) -> dict[str, Any]:
         """Return the rows that belong to the record, and the form for more of them, for the template."""
         return {"composer": self.composer(), "tasks": tasks_of(self.request, self.kind.resource, row.id)}
 
-    def may_restore(self, row: Resource) -> bool:
+    def may_restore(self, row: CRMResource) -> bool:
         """Return whether the user may restore the record: an admin, or the user who moved it to the trash."""
         return self.request.user.is_admin or row.trashed_by_id == self.request.user.id
 
@@ -119,9 +119,9 @@ class RecordPage(Composer):
         act = self.actions.get(request.POST.get("do", ""))
         return error_response(request, 400) if act is None else getattr(self, act)(id)
 
-    def lock(self, id: int) -> Resource:
+    def lock(self, id: int) -> CRMResource:
         """Return the record, locked until the transaction ends."""
-        row: Resource | None = self.rows().locked().filter(id=id).first()  # type: ignore[attr-defined]
+        row: CRMResource | None = self.rows().locked().filter(id=id).first()  # type: ignore[attr-defined]
         if row is None:
             raise Http404
         return row
@@ -203,7 +203,7 @@ class CustomerPage(UserLinksMixin, RecordPage):
             "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
         }
 
-    def find_live(self, id: int) -> Resource:
+    def find_live(self, id: int) -> CRMResource:
         row = self.find(id)
         if row.trashed_at is not None:
             raise Http404
@@ -229,7 +229,7 @@ class ClientPage(CustomerPage):
 
     kind = CLIENT
 
-    def panels(self, row: Resource) -> dict[str, Any]:
+    def panels(self, row: CRMResource) -> dict[str, Any]:
         return {
             **super().panels(row),
             "deals": deals_of(self.request, client_id=row.id),
@@ -244,7 +244,7 @@ class ContactPage(CustomerPage):
 
     actions = {**CustomerPage.actions, "join_list": "join_list", "leave_list": "leave_list"}
 
-    def panels(self, row: Resource) -> dict[str, Any]:
+    def panels(self, row: CRMResource) -> dict[str, Any]:
         return {
             **super().panels(row),
             "deals": deals_of(self.request, contact_id=row.id),

@@ -35,7 +35,7 @@ REMINDERS = (
 MAX_FOUND = 5
 
 
-def in_a(step: str, day: date) -> date:
+def add_step(step: str, day: date) -> date:
     """Return the day that is a day, a week or a month after another one."""
     if step == "month":
         first = (day.replace(day=1) + timedelta(days=32)).replace(day=1)
@@ -219,7 +219,7 @@ class TaskFormPage(CreatingPage, TeamPage):
                 "task_kind": after.task_kind,
                 "responsible_id": str(after.responsible_id or request.user.id),
                 "time": None if after.due_day else at and at.time(),
-                "day": in_a(step, timezone.localdate()) if step in dict(NEXT) else None,
+                "day": add_step(step, timezone.localdate()) if step in dict(NEXT) else None,
             }
         return self.show(TaskForm(initial=initial, people=self.people()), ids)
 

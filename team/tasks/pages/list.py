@@ -17,7 +17,7 @@ from forum.comments.pages.forms import CommentTextForm
 from forum.posts.models import Post
 from team.menu.pages import TeamRequest
 from team.tasks.pages.actions import NEXT, TaskActions, as_item, people_of
-from team.tasks.queries import GROUP_SIZE, Bounds, all_tasks, ids_by_group, in_order, items, open_tasks
+from team.tasks.queries import GROUP_SIZE, Bounds, all_tasks, ids_by_group, items, open_tasks, order_tasks
 
 TITLES = {
     "overdue": gettext_lazy("Overdue"),
@@ -82,7 +82,7 @@ class TasksPage(TaskActions):
             rows = all_tasks(account, user).filter(closed=True, completed_at__isnull=False, **mine)
             return rows.order_by("-completed_at", "-id").values_list("id", flat=True)
         rows = open_tasks(account, user).filter(Bounds.now().condition(group), **mine)
-        return in_order(rows).values_list("id", flat=True)
+        return order_tasks(rows).values_list("id", flat=True)
 
 
 class TaskPage(CreatingPage, TaskActions):

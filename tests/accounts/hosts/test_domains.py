@@ -56,7 +56,7 @@ class Internet:
         return outbound.Response(status, {}, body.encode())
 
     def add_record(self, host: Host) -> None:
-        proof = Proof.of(host)
+        proof = Proof.build(host)
         self.records.setdefault(proof.record_name, []).append(proof.record_value)
 
 
@@ -126,7 +126,7 @@ def test_it_works(acme, internet):
 )
 def test_files(acme, internet, url, status, body, is_proof):
     host = claim(acme.account)
-    internet.files[url.format(DOMAIN)] = (status, body.format(Proof.of(host).record_value))
+    internet.files[url.format(DOMAIN)] = (status, body.format(Proof.build(host).record_value))
     check([host])
     assert refresh(host).is_proven == is_proof
     assert host.checked_at is not None
@@ -283,8 +283,8 @@ def test_the_account_that_proves_a_domain_gets_it(acme, other, internet):
     check([squatted])
     assert (refresh(squatted).is_proven, refresh(owned).is_proven) == (False, True)
     # Only the record of the other account is there, while the domain still leads to the service.
-    internet.records[f"_rostrum.{DOMAIN}"] = [Proof.of(squatted).record_value]
-    internet.files[Proof.of(owned).file_url] = (200, Proof.of(owned).record_value)
+    internet.records[f"_rostrum.{DOMAIN}"] = [Proof.build(squatted).record_value]
+    internet.files[Proof.build(owned).file_url] = (200, Proof.build(owned).record_value)
     check([squatted])
     assert (refresh(squatted).is_proven, refresh(owned).is_proven) == (True, False)
     assert not Session.objects.filter(pk=session.pk).exists()

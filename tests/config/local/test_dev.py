@@ -63,17 +63,17 @@ def watching_processes(service):
 
 
 def check_static_files(client, tree):
-    [path] = set(re.findall(r'"(/static/[^"]+/rostrum\.css)"', client.get("/").text))
-    [source] = tree.glob(f"*{path}")
-    append(source, "/* a changed style */")
+    path = "/static/core/pages/rostrum.css"
+    assert f'"{path}"' in client.get("/").text
+    append(tree / "core" / "pages" / "static" / "rostrum.css", "/* a changed style */")
     response = client.get(path)
     assert response.text.endswith("/* a changed style */")
     assert response.headers["Cache-Control"] == "max-age=0, public"
 
 
 def check_templates(client, tree):
-    [template] = tree.glob(f"*/jinja2/{settings.PAGE_TEMPLATE}")
-    append(template, "<!-- a changed template -->")
+    room, subject, template = settings.PAGE_TEMPLATE.split("/")
+    append(tree / room / subject / "templates" / template, "<!-- a changed template -->")
     assert client.get("/").text.endswith("<!-- a changed template -->")
 
 

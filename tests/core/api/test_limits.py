@@ -99,7 +99,7 @@ def test_server_errors_are_counted(acme, settings, clock, monkeypatch):
     def fail(self, *args):
         raise RuntimeError
 
-    monkeypatch.setattr("forum.xml.views.UserViewSet.me", fail)
+    monkeypatch.setattr("forum.xml.views.XMLUserViewSet.me", fail)
     response = acme.xml().get(ME)
     assert response.status_code == 500
     assert limit_headers(response) == expected_headers(7, 6, 60)
@@ -327,7 +327,7 @@ def client_of(**headers) -> tuple[str, str]:
     environ = RequestFactory().get("/", **headers).META
     client_address.apply_proxy(environ)
     assert not set(client_address.PROXY_VARIABLES) & set(environ)
-    return client_address.from_environ(environ), environ["wsgi.url_scheme"]
+    return client_address.read_address(environ), environ["wsgi.url_scheme"]
 
 
 @table(

@@ -47,7 +47,7 @@ def test_it_works(acme, recorder):
     row = make_client(acme.alice)
     row.write({"name": "Bea"}, by=acme.alice)
     run_followers()
-    assert recorder.of(acme.account.id) == [("client", row.id, "created"), ("client", row.id, "updated")]
+    assert recorder.changes_of(acme.account.id) == [("client", row.id, "created"), ("client", row.id, "updated")]
     follower = state(acme)
     assert follower.cursor == follower.newest == acme.account.changes.count()
     assert (follower.due_at, follower.failures) == (None, 0)
@@ -66,7 +66,9 @@ def test_a_new_follower_begins_with_the_next_change(acme, monkeypatch):
 
 def test_a_new_account_is_followed_from_its_first_change(recorder, other):
     run_followers()
-    assert len(recorder.of(other.account.id)) == other.account.statuses.count() + other.account.pipelines.count()
+    assert (
+        len(recorder.changes_of(other.account.id)) == other.account.statuses.count() + other.account.pipelines.count()
+    )
 
 
 def test_a_reader_of_the_feed_makes_followers_due(acme, recorder):
@@ -74,7 +76,7 @@ def test_a_reader_of_the_feed_makes_followers_due(acme, recorder):
     connection.check_constraints()
     assert acme.json().get("/app/changes.json", params={"since": "now"}).status_code == 200
     assert dispatcher.handle_due()
-    assert recorder.of(acme.account.id) == [("client", row.id, "created")]
+    assert recorder.changes_of(acme.account.id) == [("client", row.id, "created")]
 
 
 def test_a_change_that_is_rolled_back_is_never_handled(acme, recorder):
@@ -90,7 +92,7 @@ def test_many_changes_are_handled_in_batches(acme, recorder, monkeypatch):
     monkeypatch.setattr(followers, "BATCH_SIZE", 2)
     rows = [make_client(acme.alice) for _ in range(5)]
     run_followers()
-    assert recorder.of(acme.account.id) == [("client", row.id, "created") for row in rows]
+    assert recorder.changes_of(acme.account.id) == [("client", row.id, "created") for row in rows]
     assert recorder.batches == [2, 2, 1]
 
 
@@ -101,7 +103,7 @@ def test_a_change_during_a_lease_makes_the_follower_due_again(acme, recorder, le
     leased.advance(leased.newest)
     assert state(acme).due_at is not None
     assert dispatcher.handle_due()
-    assert recorder.of(acme.account.id) == [("client", second.id, "created")]
+    assert recorder.changes_of(acme.account.id) == [("client", second.id, "created")]
 
 
 def test_a_leased_follower_is_not_leased_again(leased):
@@ -181,7 +183,10 @@ def test_a_change_that_always_fails_is_skipped(acme, recorder, monkeypatch):
     for _ in range(followers.MAX_FAILURES + 2):
         run_followers()
         let_delays_pass(seconds=followers.MAX_RETRY_DELAY)
-    assert recorder.of(acme.account.id) == [("client", rows[0].id, "created"), ("client", rows[2].id, "created")]
+    assert recorder.changes_of(acme.account.id) == [
+        ("client", rows[0].id, "created"),
+        ("client", rows[2].id, "created"),
+    ]
 
 
 def test_a_replay_moves_the_cursor_back(acme, recorder):
@@ -191,7 +196,7 @@ def test_a_replay_moves_the_cursor_back(acme, recorder):
     end = state(acme).cursor
     assert Follower.objects.replay(acme.account.id, "recorder", after=end - 2)
     run_followers()
-    assert recorder.of(acme.account.id) == [("client", row.id, "created") for row in rows[1:]]
+    assert recorder.changes_of(acme.account.id) == [("client", row.id, "created") for row in rows[1:]]
     assert not Follower.objects.replay(acme.account.id, "recorder", after=end)
 
 

@@ -20,7 +20,7 @@ from core.jobs.registry import (
     job,
     jobs,
     periodic_job,
-    turn_end,
+    time_slice_end,
 )
 from core.jobs.worker import defer_periodic
 from tests.support.jobs import run_jobs
@@ -284,10 +284,10 @@ def test_an_account_has_a_limited_number_of_running_jobs(db):
 def test_a_job_knows_the_end_of_its_turn(db):
     def look() -> None:
         calls.append(has_time_left())
-        turn_end.set(monotonic())
+        time_slice_end.set(monotonic())
         calls.append(has_time_left())
 
-    make_job(look, turn=20).defer()
+    make_job(look, time_slice=20).defer()
     run_jobs()
     assert calls == [True, False]
     assert has_time_left() is True

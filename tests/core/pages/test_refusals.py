@@ -12,7 +12,7 @@ from accounts.sessions.models import Session
 from core.http.errors import CODES
 from core.pages import errors as pages
 from core.pages.base import Page
-from core.pages.navigation import Entry
+from core.pages.navigation import MenuEntry
 from forum.lists.pages.roadmap import RoadmapPage
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
@@ -164,7 +164,7 @@ def test_the_page_of_a_server_error_uses_no_database(acme, monkeypatch, login):
 
 def test_a_server_error_of_the_header_falls_back_to_the_static_page(acme, monkeypatch):
     monkeypatch.setattr(RoadmapPage, "get", raising(RuntimeError("the secret of the service")))
-    monkeypatch.setattr(Entry, "path", property(raising(RuntimeError("the menu"))))
+    monkeypatch.setattr(MenuEntry, "path", property(raising(RuntimeError("the menu"))))
     assert_refused(acme.page().get("/app/roadmap", status=500), 500, in_site=False)
 
 

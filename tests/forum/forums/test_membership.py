@@ -92,7 +92,7 @@ def test_it_works(acme, board, plan, way):
         elif board.account.forum_members.exists() or board.account.forum_addresses.exists() or board.segment_id:
             way.leave(board, acme.carol)
         reads = is_member or is_readable
-        entry = Forum.objects.entry_of(acme.carol, board.id)
+        entry = Forum.objects.find_rights(acme.carol, board.id)
         assert (entry.may_read, entry.may_write) == (reads, is_member)
         assert list(board.account.posts.visible_to(acme.carol).filter(id=plan.id)) == ([plan] if reads else [])
         assert client.get("/").status_code == (200 if reads else 401)
@@ -133,7 +133,7 @@ def test_the_team_belongs_to_all_forums(acme, board):
     for access in Access:
         set_access(board, access)
         for user in (acme.alice, acme.bob, acme.carol):
-            entry = Forum.objects.entry_of(user, board.id)
+            entry = Forum.objects.find_rights(user, board.id)
             assert entry.may_read
             assert entry.may_write
     assert page_of(board, acme.carol).get("/").status_code == 200
@@ -162,7 +162,7 @@ def test_each_of_several_members_is_found_alike(acme, board):
         assert board.members_among([user.id for user in users]) == expected
         for user in users:
             user.account = acme.account
-            entry = Forum.objects.entry_of(user, board.id)
+            entry = Forum.objects.find_rights(user, board.id)
             assert entry.may_read == entry.may_write == (user.id in expected)
             assert acme.account.forums.visible_to(user).filter(id=board.id).exists() == (user.id in expected)
 
@@ -445,7 +445,7 @@ def test_the_number_of_statements_is_fixed(acme, board, plan):
     assert all_counts() == before
     # The team and visitors of a public forum cost nothing.
     set_access(board, Access.PUBLIC)
-    assert count(lambda: Forum.objects.entry_of(acme.bob, board.id)) == 0
+    assert count(lambda: Forum.objects.find_rights(acme.bob, board.id)) == 0
     assert count(lambda: board.may_be_read_by(None)) == 0
 
 
@@ -481,7 +481,7 @@ def test_a_domain_is_compared_as_a_whole(acme, board):
     assert board.members_among([user.id for user in strangers]) == set()
     for user in strangers:
         user.account = acme.account
-        assert not Forum.objects.entry_of(user, board.id).may_read
+        assert not Forum.objects.find_rights(user, board.id).may_read
 
 
 # Closing a forum, and the migration

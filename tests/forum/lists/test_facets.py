@@ -5,13 +5,13 @@ from django.db import connection
 from django.db.models import Sum
 
 from forum.lists import facets
-from forum.lists.facets import COUNTER, FacetCount, Facets, Selection, count_facets
+from forum.lists.facets import COUNTER, FacetCount, Facets, FacetSelection, count_facets
 from forum.posts.models import Post
 from tests.support.factories import make_category, make_forum, make_post
 
 
 def counts(acme, *, include_closed: bool = False, **values) -> Facets:
-    return count_facets(acme.account.id, acme.forum.id, Selection(**values), include_closed=include_closed)
+    return count_facets(acme.account.id, acme.forum.id, FacetSelection(**values), include_closed=include_closed)
 
 
 def recounted(acme, *, include_closed: bool = False, **values) -> Facets:

@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from forum.lists import whole_forum
-from forum.lists.facets import Selection
+from forum.lists.facets import FacetSelection
 from forum.lists.pages.filters import KIND_NAMES
 from forum.lists.whole_forum import page_of_forum
 from forum.posts.models import Post
@@ -75,7 +75,7 @@ def test_filters_combine(acme, posts, monkeypatch):
         if "tag" in selected:
             conditions["tags__contains"] = [selected["tag"]]
         expected = set(Post.objects.filter(**conditions).values_list("title"))
-        arguments = {"account": acme.account, "forum_id": acme.forum.id, "selection": Selection(**selected)}
+        arguments = {"account": acme.account, "forum_id": acme.forum.id, "selection": FacetSelection(**selected)}
         for order in ("trending", "commented"):
             found = []
             for max_collected in (1000, 0):

@@ -1,7 +1,7 @@
 """Queries that the pages use to find posts: by similarity and by words."""
 
 from accounts.statuses.models import Status
-from forum.lists.facets import Selection
+from forum.lists.facets import FacetSelection
 from forum.posts.models import Post
 from tests.support.factories import make_category, make_forum, make_post, make_task, make_user
 
@@ -85,7 +85,7 @@ def test_posts_found_by_a_search(acme):
             ("id",),
             account=acme.account,
             forum_id=acme.forum.id,
-            selection=Selection(**filters),
+            selection=FacetSelection(**filters),
             start=start,
             size=size,
         )

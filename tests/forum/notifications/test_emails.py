@@ -11,7 +11,7 @@ from django.core.mail.backends.locmem import EmailBackend
 from django.utils import timezone
 
 from accounts.mail.sending import MAIL_QUEUE, URGENT_MAIL_QUEUE
-from accounts.users.delivery import Delivery
+from accounts.users.delivery import NotificationDelivery
 from core.jobs import queue
 from forum.follows.models import Follow
 from forum.notifications.emails import send_due_notifications, send_notifications
@@ -107,7 +107,7 @@ def test_events_within_five_minutes_are_combined(quiet):
 
 
 def test_a_digest_has_all_events(quiet):
-    quiet.account.users.filter(login="carol").update(delivery=Delivery.DAILY)
+    quiet.account.users.filter(login="carol").update(delivery=NotificationDelivery.DAILY)
     make_comment(quiet.post, quiet.bob, "One")
     other = make_post(quiet.carol, "Another")
     make_comment(other, quiet.bob, "Two")
@@ -137,7 +137,7 @@ def test_a_digest_has_all_events(quiet):
         lambda acme: acme.carol.deactivate(by=acme.alice),
         lambda acme: acme.account.comments.all().delete(),
         lambda acme: acme.carol.change_preferences(notification="none"),
-        lambda acme: acme.carol.change_preferences(delivery=Delivery.NEVER),
+        lambda acme: acme.carol.change_preferences(delivery=NotificationDelivery.NEVER),
         lambda acme: acme.account.notifications.of_user(acme.carol).mark_read(),
     ],
 )

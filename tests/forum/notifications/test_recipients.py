@@ -9,7 +9,7 @@ from core.changes.followers import Follower
 from forum.activities.models import Activity
 from forum.follows.models import Follow
 from forum.notifications import follower
-from forum.notifications.models import Notification, Reason
+from forum.notifications.models import Notification, NotificationReason
 from tests.support.factories import make_comment, make_post, make_task, make_user
 from tests.support.followers import run_followers
 from tests.support.jobs import run_jobs
@@ -27,7 +27,7 @@ def received(account) -> list[tuple[str, str, str]]:
     run_followers()
     logins = dict(account.users.values_list("id", "login"))
     rows = account.notifications.order_by("id").values_list("user_id", "activity__kind", "reason")
-    result = [(logins[user_id], kind, Reason(reason).name) for user_id, kind, reason in rows]
+    result = [(logins[user_id], kind, NotificationReason(reason).name) for user_id, kind, reason in rows]
     account.notifications.all().delete()
     return result
 

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.mail import links
-from accounts.users.delivery import Delivery
+from accounts.users.delivery import NotificationDelivery
 from forum.forums.models import Forum
 from forum.notifications.emails import Sender, unsubscribe_address
 from forum.notifications.texts import UNSUBSCRIBE
@@ -30,14 +30,14 @@ def test_it_works(acme, post):
     """A mail program sends this request."""
     response = acme.page().post(link(acme, post), {"List-Unsubscribe": "One-Click"})
     assert response.status_code == 200
-    assert delivery_of(acme) == Delivery.NEVER
+    assert delivery_of(acme) == NotificationDelivery.NEVER
     assert acme.page().post(link(acme, post), {"List-Unsubscribe": "One-Click"}).status_code == 200
 
 
 def test_opening_the_link_changes_nothing(acme, post):
     for method in ("get", "head"):
         assert getattr(acme.page(), method)(link(acme, post)).status_code == 200
-    assert delivery_of(acme) == Delivery.AT_ONCE
+    assert delivery_of(acme) == NotificationDelivery.AT_ONCE
     assert not acme.account.follows.exists()
 
 
@@ -47,10 +47,14 @@ def test_the_page_stops_emails_about_the_suggestion_or_all_of_them(acme, post):
     shown = form.submit("stop", index=0)
     assert "You no longer follow “Dark mode”" in shown
     [choice] = acme.account.follows.all()
-    assert (choice.user_id, choice.is_following, delivery_of(acme)) == (acme.carol.id, False, Delivery.AT_ONCE)
+    assert (choice.user_id, choice.is_following, delivery_of(acme)) == (
+        acme.carol.id,
+        False,
+        NotificationDelivery.AT_ONCE,
+    )
     form = next(form for form in shown.forms.values() if "stop" in form.fields)
     assert "Nothing more is sent from Acme to carol@acme.example" in form.submit("stop")
-    assert delivery_of(acme) == Delivery.NEVER
+    assert delivery_of(acme) == NotificationDelivery.NEVER
 
 
 def test_it_works_at_a_private_forum_and_in_the_language_of_the_recipient(acme, post):
@@ -83,14 +87,14 @@ def test_it_rejects_other_links(acme, other, post):
         for method in ("get", "post"):
             assert getattr(acme.page(), method)(wrong, expect_errors=True).status_code == 404, wrong
     assert Visitor(other.host).get(path, expect_errors=True).status_code == 404
-    assert delivery_of(acme) == Delivery.AT_ONCE
+    assert delivery_of(acme) == NotificationDelivery.AT_ONCE
 
 
 def test_the_link_of_a_deactivated_user_works(acme, post):
     path = link(acme, post)
     acme.carol.deactivate(by=acme.alice)
     assert acme.page().post(path).status_code == 200
-    assert delivery_of(acme) == Delivery.NEVER
+    assert delivery_of(acme) == NotificationDelivery.NEVER
 
 
 def test_it_rejects_the_link_of_a_deleted_user(acme, post):

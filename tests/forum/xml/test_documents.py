@@ -20,7 +20,7 @@ from forum.xml.documents import (
     POST_IN_LIST,
     STRING,
     USER,
-    Shape,
+    ElementType,
     array,
     document,
     local_time,
@@ -31,7 +31,7 @@ from tests.support.tables import table
 from tests.support.xml import CONTENT_TYPE
 
 WARSAW = ZoneInfo("Europe/Warsaw")
-THING = Shape("thing", a_number=INTEGER, a_text=STRING, a_time=DATETIME)
+THING = ElementType("thing", a_number=INTEGER, a_text=STRING, a_time=DATETIME)
 
 # The production Char of XML 1.0, section 2.2.
 CHARACTERS = st.characters(blacklist_categories=["Cs"], blacklist_characters="\ufffe\uffff").filter(
@@ -78,7 +78,7 @@ def test_it_works():
 
 def test_it_rejects_a_shape_that_is_not_alphabetical():
     with pytest.raises(ValueError, match="alphabetical order"):
-        Shape("thing", b=STRING, a=STRING)
+        ElementType("thing", b=STRING, a=STRING)
 
 
 def test_it_rejects_a_row_of_the_wrong_length():
@@ -145,7 +145,7 @@ def test_the_parser_reads_documents_of_the_renderer(text, number, time):
 @settings(deadline=None)
 @given(st.lists(st.none() | TEXTS, max_size=5))
 def test_other_parsers_read_documents_of_the_renderer(texts):
-    shape = Shape("thing", text=STRING)
+    shape = ElementType("thing", text=STRING)
     body = document(array("things", shape, [[text] for text in texts], WARSAW))
     parsed = [
         None if element.get("nil") == "true" else element.text or ""
@@ -158,7 +158,7 @@ def test_other_parsers_read_documents_of_the_renderer(texts):
 @settings(deadline=None)
 @given(st.text(st.characters(codec=None)))
 def test_is_xml_text_accepts_what_parsers_accept(text):
-    body = document(Shape("thing", text=STRING).write([text], WARSAW)) if is_xml_text(text) else None
+    body = document(ElementType("thing", text=STRING).write([text], WARSAW)) if is_xml_text(text) else None
     if body is None:
         assert re.search("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", text)
     else:
@@ -174,7 +174,7 @@ def test_any_text_survives_a_round_trip_through_the_application(acme):
     @settings(deadline=None, max_examples=30)
     @given(TEXTS.filter(str.strip).map(lambda text: text[:255]).filter(str.strip), TEXTS)
     def check_round_trip(title, content):
-        body = Shape("post", content=STRING, title=STRING).write([content, title], WARSAW)
+        body = ElementType("post", content=STRING, title=STRING).write([content, title], WARSAW)
         created = client.send_xml("POST", "/app/posts.xml", body)
         assert created.status_code == 201, created.text
         read_response = client.get(created.headers["Location"])

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from accounts.users.delivery import Delivery
+from accounts.users.delivery import NotificationDelivery
 from accounts.users.models import User
-from forum.notifications.models import Reason
+from forum.notifications.models import NotificationReason
 from tests.support import letters
 from tests.support.assertions import on_the_wire, read
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_user
@@ -52,7 +52,7 @@ def test_it_works(acme, client):
         "read_at": None,
         "created_at": on_the_wire(row.created_at),
     }
-    assert row.reason == Reason.MENTIONED
+    assert row.reason == NotificationReason.MENTIONED
     page = acme.page(acme.bob).get("/app/notifications")
     opened = next(form for form in page.forms.values() if "open" in form.fields).submit("open", status=303)
     assert opened.headers["Location"] == f"/app/clients/{client.id}#note-{note.id}"
@@ -82,7 +82,7 @@ def test_the_e_mail_quotes_the_note(acme, client):
     assert send_all(hours=1) == []
 
 
-@table(("delivery", "number"), [(None, 2), (Delivery.DAILY, 1)])
+@table(("delivery", "number"), [(None, 2), (NotificationDelivery.DAILY, 1)])
 def test_each_note_has_an_e_mail_of_its_own_but_not_in_a_digest(acme, client, delivery, number):
     if delivery:
         acme.account.users.filter(login="bob").update(delivery=delivery)

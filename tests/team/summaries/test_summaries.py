@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from core.db.derived import at_the_end
+from core.db.derived import compute_at_end
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
@@ -261,7 +261,7 @@ def test_concurrent_transactions_lose_nothing():
     def write(number: int) -> None:
         order = clients if number % 2 else clients[::-1]
         for _ in range(5):
-            with transaction.atomic(), at_the_end():
+            with transaction.atomic(), compute_at_end():
                 for client, contact in zip(order, contacts, strict=True):
                     deal = make_deal(acme.alice, client_id=client.id, contact_id=contact.id, price=number)
                     make_task(acme.alice, deal_id=deal.id, scheduled_at=timezone.now())
