@@ -100,7 +100,7 @@ class ClientQuerySet(AccessQuerySet):
         client: Any = self.locked().filter(email_key=key).order_by("id").first()
         return client if client is not None and client.may_have(external_ids) else None
 
-    def lock_only_by_email(self, account_id: int, email: Any) -> "Client | None":
+    def lock_only_by_email(self, account_id: int, email: object) -> "Client | None":
         """Lock and return the client with the e-mail, ignoring case, or None if there is none or more than one. The e-mail is locked too."""
         key = email_key(email)
         if not key:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet, Value
+from django.db.models import Model, QuerySet, Value
 from django.db.models.expressions import RawSQL
 
 from accounts.account.models import Account
@@ -81,7 +81,7 @@ def find_similar(account: Account, user: User, *, name: str = "", email: str = "
     return list(best.values())[: 2 * MAX_SHOWN]
 
 
-def _columns(rows: QuerySet[Any], kind: str, reason: SimilarityReason) -> QuerySet[Any, Any]:
+def _columns(rows: QuerySet[Model], kind: str, reason: SimilarityReason) -> QuerySet[Model, object]:
     return rows.order_by().values_list(Value(kind), "id", "name", "email", Value(reason.value))
 
 

@@ -69,7 +69,7 @@ class NestedClientSerializer(ResourceSerializer):
     external_ids = NestedExternalIds(Client)
     try_update = BooleanField(write_only=True)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         values.pop("try_update", None)
         return values
 
@@ -91,7 +91,7 @@ class NestedClient(WireField):
         "both": _("can't be given together with client_id"),
     }
 
-    def to_internal_value(self, data: Any) -> tuple[Client, dict[str, Any]] | None:
+    def to_internal_value(self, data: object) -> tuple[Client, dict[str, object]] | None:
         """Return the existing or new client, and the values to assign to it."""
         data = to_object(data)
         if not isinstance(data, dict):
@@ -149,7 +149,7 @@ class DealSerializer(DefinedFieldsSerializer):
     creator_id = IntegerField(read_only=True, after="additional_fields")
     updater_id = IntegerField(read_only=True, after="creator_id")
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         """Leave out a null currency, because a deal always has one, and `try_update`, which the nested client has."""
         values.pop("try_update", None)
         if "currency" in values and values["currency"] is None:
@@ -225,7 +225,7 @@ class DealViewSet(ExternallyIdentifiedViewSet):
         rows = self.paginate_queryset(self.account.deal_stages.filter(deal_id=deal.id).order_by("number"))
         return self.get_paginated_response([self.represent_stage(row) for row in rows])
 
-    def represent_stage(self, row: DealStage) -> dict[str, Any]:
+    def represent_stage(self, row: DealStage) -> dict[str, object]:
         return {
             "status_id": row.status_id,
             "entered_at": format_time(row.entered_at, self.account.zone),

@@ -243,7 +243,7 @@ class Condition:
         return found
 
     def _contains(self, model: type[Model]) -> Q:
-        search: Any = getattr(model, "search", None)
+        search = getattr(model, "search", None)
         if search is not None and self.field.name in search.numbers:
             # The number is compared without spaces and punctuation.
             sql = "search.compact({column}) LIKE '%%' || search.compact(%s) || '%%'"
@@ -306,7 +306,7 @@ def additional_condition(given: Condition) -> Q:
     return ~found_value if operator == Operator.NOT else some & found_value
 
 
-def stored_forms(type: FieldType, value: Any) -> Iterable[Any]:
+def stored_forms(type: FieldType, value: Any) -> Iterable[object]:
     """Return the forms in which a value may be stored in `additional_fields`."""
     if isinstance(value, bool):
         return [value]
@@ -400,7 +400,7 @@ def read_time(name: str, text: str, account: Account, user: User | None) -> tupl
     return first, end
 
 
-READERS: dict[FieldType, Callable[[str, str, Account, User | None], Any]] = {
+READERS: dict[FieldType, Callable[[str, str, Account, User | None], object]] = {
     **dict.fromkeys(_IDS, read_id),
     FieldType.TAGS: read_tag,
     FieldType.DATE: read_day,

@@ -55,7 +55,7 @@ class AuthorPage(ForumTeamPage):
         )
 
     @staticmethod
-    def as_item(comment: Comment) -> dict[str, Any]:
+    def as_item(comment: Comment) -> dict[str, object]:
         return {"row": comment, "excerpt": excerpt(comment.comment, max_length=EXCERPT_LENGTH)}
 
     def block(self, request: ForumUserRequest, id: int) -> HttpResponse:

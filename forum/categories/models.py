@@ -49,17 +49,17 @@ class CategoryQuerySet(models.QuerySet["Category"]):
 
 
 @prepared(account_id=int, forum_id=int, key=str)
-def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QuerySet[Any]:
+def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QuerySet[models.Model]:
     return Category.objects.filter(account_id=account_id, name_key=key).of_forum(forum_id)[:1]
 
 
 @prepared(account_id=int, forum_id=int)
-def _categories(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+def _categories(account_id: int, forum_id: int) -> models.QuerySet[models.Model]:
     return Category.objects.filter(account_id=account_id).of_forum(forum_id)
 
 
 @prepared(account_id=int, forum_id=int)
-def _first_category(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+def _first_category(account_id: int, forum_id: int) -> models.QuerySet[models.Model]:
     return Category.objects.filter(account_id=account_id).of_forum(forum_id)[:1]
 
 

@@ -54,7 +54,7 @@ class Commentable(models.Model):
 
         def lock(self) -> None: ...
 
-        def lock_and_insert(self, text: str, values: Sequence[Any]) -> tuple[Any, ...] | None: ...
+        def lock_and_insert(self, text: str, values: Sequence[object]) -> tuple[object, ...] | None: ...
 
         def check_not_merged(self) -> None: ...
 
@@ -125,7 +125,7 @@ class Commentable(models.Model):
         is_answer = comment.is_public and comment.created_at == self.answered_at
         erased, _by_model = comments.filter(id=comment.id).delete()
         if erased:
-            values: dict[str, Any] = {}
+            values: dict[str, object] = {}
             if is_answer:
                 answers = comments.public().by_team().order_by("created_at", "id")
                 values["answered_at"] = answers.values_list("created_at", flat=True).first()
@@ -201,7 +201,7 @@ class Commentable(models.Model):
         notified = mentioned_ids(self.account, first_text, post=self, author_id=author_id)
         return {name: id if id in notified else None for name, id in ids.items()}
 
-    def _add_to_count(self, column: str, difference: int, **values: Any) -> None:
+    def _add_to_count(self, column: str, difference: int, **values: object) -> None:
         """Add to a count of the locked row, and update other columns with it."""
         values[column] = getattr(self, column) + difference
         type(self)._default_manager.filter(pk=self.pk).update(**values)

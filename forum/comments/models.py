@@ -51,7 +51,7 @@ class CommentQuerySet(models.QuerySet["Comment"]):
     def of_live_posts(self, access: Access = ALL_ROWS) -> Self:
         """Return the comments of accessible posts and tasks that are not in the trash."""
         # The module of `Post` imports this one.
-        posts: Any = apps.get_model("forum", "Post")._default_manager
+        posts = apps.get_model("forum", "Post")._default_manager
         of_comment = posts.live().limited_to(access).filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
         return self.filter(Exists(of_comment))
 
@@ -63,7 +63,9 @@ class CommentQuerySet(models.QuerySet["Comment"]):
 
 
 @prepared(account_id=int, post_id=int, user_id=int)
-def _comments_of_post(account_id: int, post_id: int, columns: tuple[str, ...], user_id: int) -> models.QuerySet[Any]:
+def _comments_of_post(
+    account_id: int, post_id: int, columns: tuple[str, ...], user_id: int
+) -> models.QuerySet[models.Model]:
     # Also for the team: clients of the Forum API show comments to the public.
     reader = User(id=user_id, role=User.Role.MEMBER)
     comments = Comment.objects.visible_to(reader).filter(account_id=account_id, post_id=post_id)

@@ -250,7 +250,7 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
         links = ((resource.key, getattr(post, f"{resource.key}_id")) for resource in registry.customers())
         return next((Customer(kind, id) for kind, id in links if id is not None), None)
 
-    def make(self, values: dict[str, Any], customer: Customer) -> Post:
+    def make(self, values: dict[str, object], customer: Customer) -> Post:
         account, user = self.request.account, self.request.user
         if not lock_ids(customer.rows(user)):
             raise FieldError("customer", gettext_lazy("no longer exists"), "gone")

@@ -259,7 +259,7 @@ class PostQuerySet(AccessQuerySet[Any]):
 
     def roadmap(
         self, columns: Columns, *, account: Account, forum_id: int, limit: int = 50
-    ) -> list[tuple[Status, list[tuple[Any, ...]], bool]]:
+    ) -> list[tuple[Status, list[tuple[object, ...]], bool]]:
         """Return the first MAX_ROADMAP_STATUSES statuses that are on the roadmap, each with its open posts, those with most votes first,
         and whether the status has more posts.
 
@@ -272,7 +272,7 @@ class PostQuerySet(AccessQuerySet[Any]):
         ids = [status.id for status in statuses]
         places = fetch(ROADMAP_POSTS, [ids, account.id, forum_id, limit + 1])
         rows = _rows_by_id(account, [id for _status_id, id in places], columns)
-        posts: dict[int, list[tuple[Any, ...]]] = {id: [] for id in ids}
+        posts: dict[int, list[tuple[object, ...]]] = {id: [] for id in ids}
         for status_id, id in places:
             if id in rows:
                 posts[status_id].append(rows[id])
@@ -280,7 +280,7 @@ class PostQuerySet(AccessQuerySet[Any]):
 
     def in_status(
         self, columns: Columns, *, account: Account, forum_id: int, status_id: int, start: int, size: int
-    ) -> list[tuple[Any, ...]]:
+    ) -> list[tuple[object, ...]]:
         """Return the columns of a forum's open posts of a status from the offset `start`, those with most votes first."""
         selection = {"account_id": account.id, "forum_id": forum_id, "status_id": status_id, "columns": columns}
         limits = {"start": start, "size": size} if start else {"limit": size}
@@ -451,7 +451,7 @@ def merge_partitions(
     """
     order_by = PostQuerySet.PAGE_ORDERS[order]
 
-    def partition(visibility: Visibility, **more: Any) -> models.QuerySet[Any]:
+    def partition(visibility: Visibility, **more: object) -> models.QuerySet[models.Model]:
         # A member has few closed posts. They are sorted.
         if order not in PostQuerySet.SORT_KEY_ORDERS or more:
             rows = account.posts.filter(**conditions, visibility=visibility, **more)

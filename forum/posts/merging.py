@@ -91,11 +91,11 @@ class Mergeable(TenantModel, Trashable):
         values = type(self).objects.locked().filter(pk=self.pk).values_list(*self.RELOADED_FIELDS).get()
         self._reload(values)
 
-    def _reload(self, values: Sequence[Any]) -> None:
+    def _reload(self, values: Sequence[object]) -> None:
         for name, value in zip(self.RELOADED_FIELDS, values, strict=True):
             setattr(self, name, value)
 
-    def lock_and_insert(self, text: str, values: Sequence[Any]) -> tuple[Any, ...] | None:
+    def lock_and_insert(self, text: str, values: Sequence[object]) -> tuple[object, ...] | None:
         """Lock the row, reload the fields that may have changed, and execute an INSERT, all in one statement.
 
         Many users vote and comment on one post at the same time, and each of them waits for the lock. So it must not be held for longer

@@ -115,7 +115,7 @@ class RevenueChange(models.Model):
 # Reading
 
 
-def sort_by(column: str) -> Callable[[QuerySet[Any], Account], QuerySet[Any]]:
+def sort_by(column: str) -> Callable[[QuerySet[models.Model], Account], QuerySet[models.Model]]:
     """Return the function that orders the posts of a forum by a column of their figures, the highest first. Posts without clients are left out."""
 
     def sort(posts: QuerySet[Any], account: Account) -> QuerySet[Any]:
@@ -127,7 +127,7 @@ def sort_by(column: str) -> Callable[[QuerySet[Any], Account], QuerySet[Any]]:
 
 
 def page_by(
-    column: str, posts: QuerySet[Any], account: Account, forum_ids: Collection[int], *, start: int, stop: int
+    column: str, posts: QuerySet[models.Model], account: Account, forum_ids: Collection[int], *, start: int, stop: int
 ) -> list[int]:
     """Return the ids of the posts from `start` to `stop`, and one more if there are more, in the order of `sort_by` over several forums.
 
@@ -195,12 +195,16 @@ def accessible_top_revenue(account: Account, user: User, number: int) -> list[tu
 # Updating
 
 
-def posts_of_users(account: Account, users: QuerySet[Any, Any] | Collection[int]) -> list[QuerySet[Any, Any]]:
+def posts_of_users(
+    account: Account, users: QuerySet[Any, Any] | Collection[int]
+) -> list[QuerySet[models.Model, object]]:
     votes = account.votes.filter(user_id__in=users)
     return [values_of("post_id", votes), values_of("id", account.posts.without_tasks().filter(user_id__in=users))]
 
 
-def posts_of_customers(account: Account, column: str, ids: QuerySet[Any, Any] | Collection[int]) -> list[QuerySet]:
+def posts_of_customers(
+    account: Account, column: str, ids: QuerySet[models.Model, object] | Collection[int]
+) -> list[QuerySet]:
     """Return queries for the posts that clients or contacts are behind. `column` is `client_id` or `contact_id`."""
     condition = {f"{column}__in": ids}
     users = values_of("user_id", account.user_links.confirmed().filter(**condition))

@@ -15,7 +15,7 @@ from collections.abc import Collection
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, Model, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.account.models import Account
@@ -26,7 +26,7 @@ from crm.contacts.models import ContactQuerySet
 from team.summaries.revenue import Revenue, as_revenue, order_by_currency, revenue_by
 
 
-def customers_of(account: Account, post_id: int) -> tuple[QuerySet[Any], ...]:
+def customers_of(account: Account, post_id: int) -> tuple[QuerySet[Model], ...]:
     """Return the rows whose columns `client_id` and `contact_id` name the customers behind a suggestion."""
     posts = account.posts.live().filter(Q(id=post_id) | Q(duplicate_from_id=post_id))
     voters = values_of("user_id", posts, account.votes.filter(post_id=post_id))

@@ -106,7 +106,7 @@ class SuggestionFilter:
             return segment.matching_ids(text, ranked=False)
 
 
-def read_segment(text: str, account: Account, user: User, views: list[SavedView] | None) -> dict[str, Any]:
+def read_segment(text: str, account: Account, user: User, views: list[SavedView] | None) -> dict[str, object]:
     view = find_view(text, SavedView.Target.CLIENT, account=account, user=user, views=views)
     if view is None:
         raise FieldError(SEGMENT, VIEW_GONE, "missing")
@@ -117,11 +117,11 @@ def read_segment(text: str, account: Account, user: User, views: list[SavedView]
     return {"view": view, "segment": segment}
 
 
-def read_revenue(text: str, account: Account, language: str | None) -> dict[str, Any]:
+def read_revenue(text: str, account: Account, language: str | None) -> dict[str, object]:
     return {"min_revenue": read_number(MIN_REVENUE, text, language, is_money=True, currency=account.currency)}
 
 
-def read_clients(text: str, language: str | None) -> dict[str, Any]:
+def read_clients(text: str, language: str | None) -> dict[str, object]:
     if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
         return {"min_clients": int(text)}
     try:

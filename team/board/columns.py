@@ -19,7 +19,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -275,7 +275,7 @@ def read_cards(query: BoardQuery, ids: list[int], columns: dict[int, BoardColumn
 
 
 @prepared(account_id=int, ids=list, responsible_ids=list)
-def _cards(account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+def _cards(account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     access = prepared_access(responsible_ids)
     clients = account.clients.live().limited_to(access).filter(id=OuterRef("client_id"))

@@ -44,7 +44,7 @@ class SelectedIdsField(WireField):
         "too_many": "are too many (maximum is {most})",
     }
 
-    def to_internal_value(self, data: Any) -> list[int]:
+    def to_internal_value(self, data: object) -> list[int]:
         items = to_list(data)
         if not isinstance(items, list):
             self.fail("list")

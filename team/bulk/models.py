@@ -387,7 +387,7 @@ class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
         return self.filter(Exists(old.filter(account_id=OuterRef("account_id"), id=OuterRef("bulk_change_id"))))
 
 
-def encoded(ids: Iterable[int], values: dict[int, Any]) -> list[str | None]:
+def encoded(ids: Iterable[int], values: dict[int, object]) -> list[str | None]:
     return [None if values.get(id) is None else json.dumps(values[id]) for id in ids]
 
 

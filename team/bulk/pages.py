@@ -193,7 +193,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             return self.show(**context, question=asked)
         return self.apply(selection, action, form, context)
 
-    def form_values(self, selection: BulkSelection, action: Action) -> dict[str, Any]:
+    def form_values(self, selection: BulkSelection, action: Action) -> dict[str, object]:
         """Return the values that identify the form together with its key."""
         return {
             "resource": selection.resource,

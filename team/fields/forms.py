@@ -55,7 +55,7 @@ MAX_CHOICES, MAX_USERS, MAX_FOUND = 50, 500, 10
 NO_CHOICE = "\N{EN DASH}"
 
 
-def encode(value: Any) -> str:
+def encode(value: object) -> str:
     """Return the text that stands for a value in `shown`. Equal values have equal texts, and so have null and a blank text."""
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         value = format(Decimal(str(value)).normalize(), "f")
@@ -209,7 +209,7 @@ def find_clients(account: Account, user: User, q: str, *, enough: int) -> list[C
     return [rows[id] for id in ids if id in rows]
 
 
-def initial_value(field: Field, value: Any) -> Any:
+def initial_value(field: Field, value: Any) -> object:
     """Return the value of the form for a stored value."""
     if field.type == FieldType.TAGS:
         return ", ".join(value or [])
@@ -229,7 +229,7 @@ class AskingForm(Form):
     # The values in question, by the name of the field.
     asked: tuple[str, ...] = ()
 
-    def ask(self, values: Mapping[str, Any], account: Account, country: str | None, *, field: str = "") -> None:
+    def ask(self, values: Mapping[str, object], account: Account, country: str | None, *, field: str = "") -> None:
         """Add a question for each doubtful value to its field, or to `field`, unless the user has been asked about the value."""
         answered = forms.MultipleHiddenInput().value_from_datadict(self.data, MultiValueDict(), "asked") or []
         for name, question in doubts_of(values, account, country):
@@ -265,7 +265,7 @@ class FieldForm(AskingForm):
         if self.fields["value"].required:
             self.fields["value"].error_messages["required"] = _("Can't be blank")
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean()
         self.ask({self.field.name: values.get("value")}, self.account, self.country, field="value")
         return values
@@ -290,7 +290,7 @@ class FieldEdit:
         """The value that was entered, for people."""
         return self._display(self._convert(self.submitted_value()), self.typed_currency)
 
-    def _display(self, value: Any, currency: str = "") -> str:
+    def _display(self, value: object, currency: str = "") -> str:
         currency = currency or currency_of(self.field, self.row, self.account)
         return display(self.field, value, self.account, self.user, currency=currency)
 
@@ -338,7 +338,7 @@ class FieldEdit:
             return ""
         return value.currency if value.currency != currency_of(self.field, self.row, self.account) else ""
 
-    def submitted_value(self) -> Any:
+    def submitted_value(self) -> object:
         """Return the value that was entered, as the API takes it."""
         value = self.form.cleaned_data["value"]
         if self.field.is_amount:
@@ -347,7 +347,7 @@ class FieldEdit:
             return value.replace("\r\n", "\n")
         return stored_reason(value) if self.field.name in REASON_NAMES else value
 
-    def _convert(self, value: Any) -> Any:
+    def _convert(self, value: Any) -> object:
         """Return the submitted value as it would be stored, as far as this is known without validation."""
         if value in ("", []):
             return None

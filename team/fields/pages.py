@@ -60,7 +60,7 @@ class FieldDefinitionForm(Form):
             del self.fields["key"]
             self.initial = {name: getattr(row, name) for name in self.fields} | {"choices": "\n".join(row.choices)}
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean()
         choices = [text for line in (values.get("choices") or "").splitlines() if (text := line.strip())]
         # The choices stay in the form while another type is selected.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from typing import Any
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Model, OuterRef, Q, QuerySet, Subquery
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -35,7 +35,7 @@ _FILTER = re.compile(
 )
 
 
-def entered_stages(account: Account, begin: datetime, end: datetime) -> QuerySet[Any]:
+def entered_stages(account: Account, begin: datetime, end: datetime) -> QuerySet[Model]:
     """Return the stages that deals entered from `begin` until before `end`, each with the id of the next status of the deal."""
     following = account.deal_stages.filter(deal_id=OuterRef("deal_id"), number__gt=OuterRef("number")).order_by(
         "number"

@@ -45,7 +45,7 @@ class MessageSerializer(ResourceSerializer):
     started_at = DateTimeField(read_only=True)
     finished_at = DateTimeField(read_only=True)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, Any]) -> dict[str, object]:
         """Leave out nulls, which mean the default. Write the subject in one line."""
         values = {name: value for name, value in values.items() if value is not None}
         if self.instance is None and "post_id" not in values:
@@ -55,7 +55,7 @@ class MessageSerializer(ResourceSerializer):
         return values
 
     @classmethod
-    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> dict[str, Any]:
+    def represent_values(cls, values: Sequence[object], zone: ZoneInfo) -> dict[str, object]:
         data = super().represent_values(values, zone)
         # PostgreSQL does not keep the order of the keys.
         numbers = data["left_out"] and {reason.value: data["left_out"][reason] for reason in LeftOut}

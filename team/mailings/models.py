@@ -172,7 +172,7 @@ class Message(TenantModel):
         is_unfinished = self.state in (self.State.DRAFT, self.State.SENDING)
         return 0 if is_unfinished or self.total is None else self.total - self.processed
 
-    def problems(self, user: User) -> list[dict[str, Any]]:
+    def problems(self, user: User) -> list[dict[str, object]]:
         """Return the first `MAX_SHOWN` recipients who did not get the message, with the reasons.
 
         The names of those that the user may not access are None. This takes up to three statements.

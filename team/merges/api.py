@@ -26,7 +26,7 @@ class MergeChoicesField(WireField):
         "choice": _("is not one of {choices}"),
     }
 
-    def to_internal_value(self, data: Any) -> dict[str, Choice]:
+    def to_internal_value(self, data: object) -> dict[str, Choice]:
         data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")

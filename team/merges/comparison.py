@@ -64,7 +64,7 @@ class Difference:
             raise FieldError(self.field.name, _("can't be blank"), "blank")
         return value
 
-    def _joined(self) -> Any:
+    def _joined(self) -> object:
         if self.field.type == FieldType.LONG_TEXT:
             text = f"{self.kept}\n\n{self.merged}"
             if len(text) > MAX_TEXT_LENGTH:
@@ -76,11 +76,11 @@ class Difference:
         return [*kept, *(value for value in self.merged if fold(str(value)) not in known)]
 
 
-def is_blank(value: Any) -> bool:
+def is_blank(value: object) -> bool:
     return value is None or value in ("", [])
 
 
-def is_same(field: Field, first: Any, second: Any) -> bool:
+def is_same(field: Field, first: object, second: object) -> bool:
     if is_blank(first) and is_blank(second):
         return True
     if field.type in (FieldType.TAGS, FieldType.CHOICES) and isinstance(first, list) and isinstance(second, list):

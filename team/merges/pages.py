@@ -303,7 +303,7 @@ def merges_of(row: Any) -> list[dict[str, Any]]:
     return [{**merge, "created_at": parse_datetime(merge["created_at"])} for merge in row.merges_data]
 
 
-def merge_of_trashed(request: TeamRequest, row: Any) -> dict[str, Any] | None:
+def merge_of_trashed(request: TeamRequest, row: Any) -> dict[str, object] | None:
     """Return the merge that moved the record to the trash, if there is one. Its name is empty if the user may not access the other."""
     resource = str(row._meta.model_name)
     if resource not in MODELS:

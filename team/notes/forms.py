@@ -96,7 +96,7 @@ class NoteForm(Form):
         for radio in self["kind"]:
             yield radio, ICONS[radio.data["value"]]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean()
         kind = values.get("kind")
         if kind is None:
@@ -243,7 +243,7 @@ def with_people(notes: QuerySet[Note]) -> QuerySet[Note]:
     return notes.annotate(author=author, mentioned=ArraySubquery(mentioned.values(person=columns)))
 
 
-def as_shown(note: Note, user: User) -> dict[str, Any]:
+def as_shown(note: Note, user: User) -> dict[str, object]:
     """Return a note of `with_people` as the template shows it to a user."""
     author: dict[str, str] = note.author  # type: ignore[attr-defined]  # an annotation
     return {

@@ -15,7 +15,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Aggregate, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Sum
+from django.db.models import Aggregate, Count, Exists, F, FloatField, Model, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, Extract, Now, TruncMonth
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -106,12 +106,12 @@ class ReportQuery:
         deals = self.account.deals.live().in_statuses(self.status_ids(*outcomes))
         return self.responsible(deals.annotate(column_id=COLUMN_ID))
 
-    def responsible(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def responsible(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the rows that the user may access, of the chosen responsible user if there is one."""
         rows = rows.accessible_to(self.user)  # type: ignore[attr-defined]  # of every AccessQuerySet
         return rows if self.responsible_id is None else rows.filter(responsible_id=self.responsible_id)
 
-    def deals_path(self, **filters: Any) -> str:
+    def deals_path(self, **filters: object) -> str:
         """Return the path of the list of deals with filters."""
         chosen = {"pipeline_id": self.pipeline_id, "responsible_id": self.responsible_id}
         return list_path(DEALS, **chosen | filters)
@@ -156,7 +156,7 @@ FORECAST = (
 
 def forecast(query: ReportQuery) -> Table:
     """Return the open deals by the month of their expected close, with rows for earlier and later months and for deals without a date."""
-    period, sums = query.period, defaultdict[tuple[Any, str], Sums](Sums)
+    period, sums = query.period, defaultdict[tuple[object, str], Sums](Sums)
     rows = query.deals(Status.Outcome.OPEN).annotate(month=TruncMonth("expected_close_date"))
     for month, column_id, currency, deals, total in sums_by(rows, "month", "column_id", "currency"):
         row_label = (

@@ -134,7 +134,7 @@ def text_of(value: Value, column: ReportColumn, currency: str) -> str:
     return number_text(value, 1 if column.kind in (ColumnKind.DAYS, ColumnKind.HOURS) else 0)
 
 
-def list_path(route: str, **filters: Any) -> str:
+def list_path(route: str, **filters: object) -> str:
     """Return the path of a list with filters. Filters whose value is None are left out."""
     chosen = {name: value for name, value in filters.items() if value is not None}
     return reverse(route) + (f"?{urlencode(chosen)}" if chosen else "")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Case, Count, Q, QuerySet, Sum, Value, When
+from django.db.models import Case, Count, Model, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 
 from accounts.account.models import Account
@@ -26,13 +26,13 @@ class Revenue:
 FIGURES = ("open_deals", "open_sum", "won_deals", "won_sum")
 
 
-def revenue_by(account: Account, access: Access, *columns: str, **filters: Any) -> QuerySet:
+def revenue_by(account: Account, access: Access, *columns: str, **filters: object) -> QuerySet:
     """Return the figures of the deals of the access, as dicts by these columns, such as `client_id` and `currency`.
 
     `filters` select the deals.
     """
-    deals: QuerySet[Any] = account.deals.live().limited_to(access).with_outcome().filter(**filters)
-    figures: dict[str, Any] = {}
+    deals: QuerySet[Model] = account.deals.live().limited_to(access).with_outcome().filter(**filters)
+    figures: dict[str, object] = {}
     for outcome in (Status.Outcome.OPEN, Status.Outcome.WON):
         figures[f"{outcome}_deals"] = Count("id", filter=Q(outcome=outcome))
         figures[f"{outcome}_sum"] = Coalesce(Sum("price", filter=Q(outcome=outcome)), Decimal(0))

@@ -50,13 +50,13 @@ def calendar_of(user: User, base_url: str, *, now: datetime) -> str:
     return "".join(f"{part}\r\n" for line in lines for part in fold(line))
 
 
-def tasks_of(user: User, now: datetime) -> list[dict[str, Any]]:
+def tasks_of(user: User, now: datetime) -> list[dict[str, object]]:
     """Return the tasks of the feed. A client or contact that the user may not access has neither a name nor a telephone number."""
     rows = open_tasks(user.account, user).filter(
         responsible_id=user.id, scheduled_at__gte=now - PAST, scheduled_at__lt=now + FUTURE
     )
     columns = ("id", "title", "content", "scheduled_at", "due_day", "remind_at", "updated_at")
-    linked: dict[str, Any] = {}
+    linked: dict[str, object] = {}
     for link in ("client", "contact"):
         found = getattr(user.account, LINKS[link]).live().accessible_to(user).filter(id=OuterRef(f"{link}_id"))
         number = Coalesce(NullIf("phone", Value("")), "mobile_phone")

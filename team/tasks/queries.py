@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Model, OuterRef, Q, QuerySet, Subquery, Value
 from django.utils import timezone
 
 from accounts.account.models import Account
@@ -131,7 +131,7 @@ def count_due(account: Account, user: User) -> int:
 
 
 @prepared(account_id=int, user_id=int, until=datetime)
-def _due_tasks(account_id: int, user_id: int, until: datetime) -> QuerySet[Any, Any]:
+def _due_tasks(account_id: int, user_id: int, until: datetime) -> QuerySet[Model, object]:
     # The user is responsible for these tasks, so the user may access them.
     rows = Account(id=account_id).posts.filter(IS_OPEN_TASK, responsible_id=user_id, scheduled_at__lt=until)
     return rows.values_list("id")[: MAX_COUNT + 1]

@@ -37,7 +37,7 @@ class TimelineViewSet(Paged):
         values = {"kind": unknown[0][:MAX_TEXT_LENGTH], "kinds": ", ".join(KINDS)}
         return [], {"kind": FieldError("kind", UNKNOWN_KIND, "choice", values)}
 
-    def represent_entry(self, entry: TimelineEntry) -> dict[str, Any]:
+    def represent_entry(self, entry: TimelineEntry) -> dict[str, object]:
         subject = dict(entry.subject)
         title, post_id = subject.pop("title"), subject.pop("post_id", None)
         if "text" in subject:
@@ -56,7 +56,7 @@ class TimelineViewSet(Paged):
         }
 
 
-def changes_in(data: dict[str, Any]) -> dict[str, Any]:
+def changes_in(data: dict[str, Any]) -> dict[str, object]:
     """Return the changes in the data of an entry with their keys in order. PostgreSQL sorts the keys of JSON objects."""
     changes = data.get("changes")
     names = ("field", "before", "after")

@@ -178,7 +178,7 @@ def first(rows: models.QuerySet[Any]) -> models.Subquery:
     return models.Subquery(rows.values("found")[:1])
 
 
-def subject_rows(account: Account, access: Access) -> dict[str, models.QuerySet[Any]]:
+def subject_rows(account: Account, access: Access) -> dict[str, models.QuerySet[models.Model]]:
     """Return, by resource, the rows of the access that belong to an entry, with their values as the object `found`."""
 
     def live(rows: Any, **values: Any) -> Any:

@@ -21,7 +21,7 @@ class ClientLookup(Lookup):
         """Lock and return the client. Return None if the client is in the trash."""
         return self.account.clients.live().limited_to(self.access).locked().filter(id=id).first()
 
-    def only_client_with_email(self, email: Any) -> Client | None:
+    def only_client_with_email(self, email: object) -> Client | None:
         """Lock and return the client with the e-mail, or None if there is none or more than one."""
         return self.account.clients.live().limited_to(self.access).lock_only_by_email(self.account.id, email)
 

@@ -68,18 +68,18 @@ class ClientSerializer(DefinedFieldsSerializer):
     deals_count = IntegerField(read_only=True)
     last_activity = DateTimeField(read_only=True)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         values.pop("try_update", None)
         return super().validate(values)
 
     @classmethod
-    def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, object]:
         """Return the additional fields with the `external_id`, which is stored as an external id only (see `merge_external_id`)."""
         fields, external_ids = super().additional_fields_of(data), data["external_ids"]
         return {**fields, EXTERNAL_ID: external_ids[EXTERNAL_ID]} if EXTERNAL_ID in external_ids else fields
 
 
-def merge_external_id(data: dict[str, Any], external_ids: dict[str, str]) -> dict[str, Any]:
+def merge_external_id(data: dict[str, Any], external_ids: dict[str, str]) -> dict[str, object]:
     """Return the input for a client with its `external_id` moved into `external_ids`.
 
     Responses show the value in three places: as a field, as an additional field and as an external id. If an application sends the whole

@@ -64,7 +64,7 @@ class ExternalIds(WireField):
     def run_validation(self, data: Any = empty) -> Any:
         return super().run_validation({} if data is None else data)
 
-    def to_internal_value(self, data: Any) -> dict[str, str | None]:
+    def to_internal_value(self, data: object) -> dict[str, str | None]:
         data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")

@@ -23,7 +23,7 @@ def external_ids_in(parameters: Mapping[str, str]) -> dict[str, str]:
 
 
 class _ExternalIdsWidget(forms.Widget):
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> dict[str, str]:
+    def value_from_datadict(self, data: Any, files: object, name: str) -> dict[str, str]:
         return external_ids_in(data)
 
 

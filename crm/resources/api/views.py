@@ -226,7 +226,7 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
             raise FieldError("external_ids", MISSING, "required")
         return pairs
 
-    def add_external_ids(self, given: Any, pairs: dict[str, str]) -> Any:
+    def add_external_ids(self, given: object, pairs: dict[str, str]) -> object:
         """Return the input for a new row with the external ids of the query."""
         if not isinstance(given, dict):
             return given

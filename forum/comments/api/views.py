@@ -93,10 +93,10 @@ class CommentActions(Paged, ResourceViewSet):
         rows = (rows if wants_internal else rows.public()).with_names().order_by("created_at", "id")
         return self.get_paginated_response([self.represent_comment(row) for row in self.paginate_queryset(rows)])
 
-    def represent_comment(self, row: Comment) -> dict[str, Any]:
+    def represent_comment(self, row: Comment) -> dict[str, object]:
         return CommentSerializer.represent(row, self.account.zone)
 
-    def represent_as_post(self, row: Comment) -> dict[str, Any]:
+    def represent_as_post(self, row: Comment) -> dict[str, object]:
         return CommentAsPostSerializer.represent(row, self.account.zone)
 
     def create_comment(self, request: APIRequest, id: int) -> HttpResponse:
@@ -114,5 +114,5 @@ class CommentActions(Paged, ResourceViewSet):
         comment.nick = self.request.user.name
         return comment
 
-    def respond_created(self, data: dict[str, Any]) -> HttpResponse:
+    def respond_created(self, data: dict[str, object]) -> HttpResponse:
         return Response(data, status=201, headers=self.get_success_headers(data))

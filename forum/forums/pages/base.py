@@ -78,7 +78,7 @@ class ResubmittablePage(ForumPage):
     def as_view(cls, **initkwargs: Any) -> Any:
         return csrf_exempt(super().as_view(**initkwargs))
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         # `sign_in` sets the cookies of the new session here, because it runs before the response of the view exists.
         self.session_response = HttpResponse()
         response = super().dispatch(request, *args, **kwargs)

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.db.models.functions import Left
 from django.http import Http404
 from django.urls import reverse
@@ -76,7 +76,7 @@ def query_string(**parameters: Any) -> str:
     return f"?{urlencode(parameters)}" if parameters else ""
 
 
-ORDER_LABELS: dict[str, Any] = {
+ORDER_LABELS: dict[str, object] = {
     "trending": pgettext_lazy("order", "Trending"),
     "top": pgettext_lazy("order", "Top"),
     "new": pgettext_lazy("order", "New"),
@@ -141,7 +141,7 @@ class PostsPage(ForumPage):
 @prepared(account_id=int, ids=list, responsible_ids=list)
 def _customer_names(
     account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None
-) -> QuerySet[Any, Any]:
+) -> QuerySet[Model, object]:
     """Build the query for the ids and names of customers. All resources of an account share one sequence of ids."""
     access = prepared_access(responsible_ids)
     queries = [

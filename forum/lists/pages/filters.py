@@ -23,7 +23,7 @@ KINDS = [
     (PostKind.QUESTION, _("Question")),
     (PostKind.PRAISE, _("Praise")),
 ]
-KIND_NAMES: dict[str, Any] = {**{kind.value: name for kind, name in KINDS}, PostKind.PRIVATE.value: _("Private")}
+KIND_NAMES: dict[str, object] = {**{kind.value: name for kind, name in KINDS}, PostKind.PRIVATE.value: _("Private")}
 
 
 def kind_name(kind: str) -> str:

@@ -31,7 +31,7 @@ class StatusCode(ScalarField):
 
     default_error_messages = {"unknown": _("is not one of {choices}")}
 
-    def to_internal_value(self, data: Any) -> Status:
+    def to_internal_value(self, data: object) -> Status:
         statuses = {status.code: status for status in self.context["account"].statuses.filter(kind=Status.Kind.POST)}
         code = trim(str(data))
         if code not in statuses:
@@ -109,7 +109,7 @@ class PostSerializer(AdditionalFieldsSerializer):
 
     sources = {"status": "status_code", "points": "votes_cache"}
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, Any]) -> dict[str, object]:
         """Check the rules between fields. Drop nulls of fields that cannot be null."""
         values = super().validate(values)
         for name in ("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"):
@@ -141,13 +141,13 @@ class PostSerializer(AdditionalFieldsSerializer):
             raise FieldError("task_kind", _("can't be changed between a forum post and a task"), "fixed")
         return kind != Post.TaskKind.FEEDBACK
 
-    def place_task(self, values: dict[str, Any]) -> dict[str, Any]:
+    def place_task(self, values: dict[str, object]) -> dict[str, object]:
         refused = [name for name in ("category_id", "forum_id") if values.get(name) is not None]
         if refused:
             raise FieldErrors(FieldError(name, _("can't be given for a task"), "task") for name in refused)
         return {"category_id": None, "forum_id": None}
 
-    def place_post(self, values: dict[str, Any]) -> dict[str, Any]:
+    def place_post(self, values: dict[str, Any]) -> dict[str, object]:
         """Return the forum and category of a forum post. The default is the first category of the default forum."""
         if self.instance and values.get("category_id") is None and values.get("forum_id") is None:
             return {"category_id": self.instance.category_id, "forum_id": self.instance.forum_id}

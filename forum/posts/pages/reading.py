@@ -5,7 +5,7 @@ from math import ceil
 from typing import Any
 
 from django.db import OperationalError
-from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, F, Model, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
@@ -158,7 +158,7 @@ def _posts(
     account: Account = account_of(account_id)
     user = reader_of(account_id, user_id, is_team=is_team)
     categories = account.categories.of_forum(forum_id)
-    annotations: dict[str, Any] = {
+    annotations: dict[str, object] = {
         "nick": F("user__name"),
         "category_name": Subquery(categories.filter(id=OuterRef("category_id")).values("name")[:1]),
         "response_nick": Subquery(account.users.filter(id=OuterRef("response_user_id")).values("name")),
@@ -181,7 +181,7 @@ def _posts(
 
 
 @prepared(account_id=int, post_id=int)
-def _status_changes(account_id: int, post_id: int) -> QuerySet[Any]:
+def _status_changes(account_id: int, post_id: int) -> QuerySet[Model]:
     """Build the query for the newest changes, newest first."""
     account: Account = account_of(account_id)
     return account.status_changes.of_post(post_id).reverse()[:MAX_STATUS_CHANGES]
@@ -193,7 +193,7 @@ def author_filter(user: User | None) -> dict[str, int]:
 
 
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
-def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None = None) -> QuerySet[Any, Any]:
+def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None = None) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
     merged = account.posts.visible_in_forum(reader).of_forum(forum_id).filter(duplicate_from_id=id)

@@ -128,7 +128,7 @@ class PlaceForm(Form):
                 TAG_ERRORS.get(error.code) or _("Has characters that can't be stored")
             ) from None
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean()
         return {name: value for name, value in values.items() if name in self.changed_data}
 
@@ -183,11 +183,11 @@ class ToolsPage(ResubmittableTeamPage):
         template = "forum/team_tools/team_tools.html" if request.htmx else None
         return self.render(template, http_status=422 if submitted else 200, **context)
 
-    def status_form(self, post: Post, *data: Any) -> PostStatusForm:
+    def status_form(self, post: Post, *data: object) -> PostStatusForm:
         statuses = self.request.account.statuses_of_kind(Status.Kind.POST)
         return PostStatusForm(*data, post=post, statuses=list(statuses))
 
-    def place_form(self, post: Post, *data: Any) -> PlaceForm:
+    def place_form(self, post: Post, *data: object) -> PlaceForm:
         account = self.request.account
         # The responsible user remains a choice after they have left the team.
         team = account.users.filter(Q(**ASSIGNABLE) | Q(id=post.responsible_id)).order_by("name", "id")

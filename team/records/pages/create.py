@@ -66,7 +66,7 @@ class RecordForm(AskingForm):
         if isinstance(price := self.fields.get("price"), TypedNumberField):
             price.set_currency(self["currency"].value() or row.account.currency)
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean()
         self.ask(values, self.account, None)
         # A currency that was typed with the price is the currency of the deal.
@@ -228,7 +228,7 @@ class NewRecordPage(CreatingPage, TeamPage):
         return [(_("Client"), saved, sent)]
 
 
-def remove_none(values: Mapping[str, Any]) -> dict[str, Any]:
+def remove_none(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models import Exists, F, Model, OuterRef, Q, QuerySet, Value
 
 from accounts.account.models import Account
 from accounts.users.models import User
@@ -48,7 +48,7 @@ def panel(rows: list[Any]) -> Panel:
     return Panel(rows[:PANEL_SIZE], len(rows) > PANEL_SIZE)
 
 
-def summary_of(row: Any) -> dict[str, Any]:
+def summary_of(row: Any) -> dict[str, object]:
     """Return the values of a row of `with_stored_values` for the template of the header."""
     revenue = revenue_of(getattr(row, "revenue", []), row.account)
     return {
@@ -69,7 +69,7 @@ def deals_of(request: TeamRequest, **filters: int) -> Panel:
 
 
 @prepared(account_id=int, client_id=int, contact_id=int, responsible_ids=list)
-def _deals(account_id: int, responsible_ids: Collection[int] | None = None, **filters: int) -> QuerySet[Any, Any]:
+def _deals(account_id: int, responsible_ids: Collection[int] | None = None, **filters: int) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     deals = account.deals.live().limited_to(prepared_access(responsible_ids)).filter(**filters)
     columns = ("id", "name", "price", "currency", "status_data")
@@ -81,7 +81,9 @@ def contacts_of(request: TeamRequest, client_id: int) -> Panel:
 
 
 @prepared(account_id=int, client_id=int, responsible_ids=list)
-def _contacts(account_id: int, client_id: int, responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+def _contacts(
+    account_id: int, client_id: int, responsible_ids: Collection[int] | None = None
+) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     contacts = account.contacts.live().limited_to(prepared_access(responsible_ids)).filter(client_id=client_id)
     return contacts.order_by("id").values("id", "name", "position", "email", "phone")[: PANEL_SIZE + 1]
@@ -115,10 +117,10 @@ def tasks_of(request: TeamRequest, resource: str, id: int) -> Panel:
 @prepared(account_id=int, id=int, responsible_ids=list)
 def _tasks(
     account_id: int, id: int, resource: str, responsible_ids: Collection[int] | None = None
-) -> QuerySet[Any, Any]:
+) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     access, link = prepared_access(responsible_ids), f"{resource}_id"
-    rows: dict[str, QuerySet[Any]] = {"contact_id": account.contacts.live(), "deal_id": account.deals.live()}
+    rows: dict[str, QuerySet[Model]] = {"contact_id": account.contacts.live(), "deal_id": account.deals.live()}
     condition = Q(**{link: id})
     for column in OWNED_LINKS[resource]:
         # PostgreSQL uses the index of each link.
@@ -142,13 +144,13 @@ def feedback_of(request: TeamRequest, link: dict[str, int], *, user_ids: list[in
 
 
 @prepared(account_id=int, client_id=int, contact_id=int, user_ids=list)
-def _feedback(account_id: int, user_ids: list[int] | None = None, **link: int) -> QuerySet[Any, Any]:
+def _feedback(account_id: int, user_ids: list[int] | None = None, **link: int) -> QuerySet[Model, object]:
     """Build the query for the feedback of a customer. All of the team see the same suggestions."""
     account: Account = account_of(account_id)
     posts, limit = account.posts.listed_for(User(role=User.Role.AGENT)), PANEL_SIZE + 1
     columns = ("id", "title", "votes_cache", "status_data", "created_at", "is_vote")
     written = [posts.filter(**link)]
-    votes: list[QuerySet[Any]] = [account.proxy_votes.filter(**link).order_by("-id")]
+    votes: list[QuerySet[Model]] = [account.proxy_votes.filter(**link).order_by("-id")]
     if user_ids:
         written.append(posts.filter(user_id__any=user_ids))
         votes.append(account.votes.filter(user_id__any=user_ids).order_by("-created_at", "-post_id"))

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -170,7 +170,7 @@ class RecordPage(Composer):
 @prepared(account_id=int, id=int, responsible_ids=list)
 def _records(
     account_id: int, id: int, page: type[RecordPage], responsible_ids: Collection[int] | None = None
-) -> QuerySet[Any]:
+) -> QuerySet[Model]:
     """Build the query for the record of a page. It may be in the trash."""
     account: Account = account_of(account_id)
     access = prepared_access(responsible_ids)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Case, F, IntegerField, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models import Case, F, IntegerField, Model, OuterRef, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce, NullIf
 from django.http import Http404, HttpResponse
 from django.utils.safestring import SafeString
@@ -39,7 +39,7 @@ class LinkedUsers:
     """The users of a client or a contact."""
 
     shown: list[dict[str, Any]]
-    rejected: list[dict[str, Any]]
+    rejected: list[dict[str, object]]
     has_more: bool
 
     @property
@@ -66,7 +66,7 @@ def linked_users_of(request: TeamRequest, link: str, id: int) -> LinkedUsers:
 @prepared(account_id=int, id=int, responsible_ids=list)
 def _linked_users(
     account_id: int, id: int, link: str, responsible_ids: Collection[int] | None = None
-) -> QuerySet[Any, Any]:
+) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     links: UserLinkQuerySet = account.user_links.all()
     queries = [_first(links.filter(**{link: id}), Value(None, output_field=IntegerField()))]

@@ -28,7 +28,7 @@ from team.menu.pages import TeamPage, TeamRequest
 from team.tasks.queries import LINKS, all_tasks, moved_to
 
 # The labels and icons of the kinds of tasks.
-KINDS: dict[str, tuple[Any, str]] = {
+KINDS: dict[str, tuple[object, str]] = {
     Post.TaskKind.TASK: (gettext_lazy("Task"), "square-check"),
     Post.TaskKind.PHONE: (gettext_lazy("Call"), "phone"),
     Post.TaskKind.EMAIL: (gettext_lazy("E-mail"), "mail"),
@@ -43,7 +43,7 @@ NEXT = (("day", gettext_lazy("In a day")), ("week", gettext_lazy("In a week")), 
 MAX_TICKED = 50
 
 
-def as_item(row: dict[str, Any]) -> dict[str, Any]:
+def as_item(row: dict[str, Any]) -> dict[str, object]:
     """Add to the values of a task what the template shows of its kind and its links."""
     label, icon = KINDS.get(row["task_kind"], KINDS[Post.TaskKind.TASK])
     links = [
@@ -79,7 +79,7 @@ class TaskActions(TeamPage):
         response: HttpResponse = getattr(self, action)(**kwargs)
         return response
 
-    def back(self, **changes: Any) -> HttpResponse:
+    def back(self, **changes: object) -> HttpResponse:
         """Return a redirect to the page with the form. `changes` are parameters of the address, or None to remove one."""
         query = {**self.request.GET.dict(), **changes}
         text = "&".join(f"{name}={value}" for name, value in query.items() if value not in (None, ""))
@@ -112,12 +112,12 @@ class TaskActions(TeamPage):
         done = self.set_closed(self.sent_ids(), True)
         return self.back(done=",".join(map(str, done)) or None)
 
-    def reopen(self, **kwargs: Any) -> HttpResponse:
+    def reopen(self, **kwargs: object) -> HttpResponse:
         if self.set_closed(self.sent_ids(), False):
             messages.success(self.request, _("The task is open again."))
         return self.back(done=None)
 
-    def snooze(self, **kwargs: Any) -> HttpResponse:
+    def snooze(self, **kwargs: object) -> HttpResponse:
         today, until = timezone.localdate(), self.request.POST.get("until", "")
         days = {"tomorrow": today + timedelta(days=1), "week": today + timedelta(days=7 - today.weekday())}
         try:
@@ -144,7 +144,7 @@ class TaskActions(TeamPage):
         self.perform(act, success_message=text)
         return self.back()
 
-    def ticked(self) -> list[dict[str, Any]]:
+    def ticked(self) -> list[dict[str, object]]:
         """Return the closed tasks that the address names, for the notice that offers to undo and to plan the next one."""
         text = self.request.GET.get("done", "")
         ids = [id for part in text.split(",")[:MAX_TICKED] if (id := parse_id(part)) is not None]

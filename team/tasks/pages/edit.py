@@ -79,7 +79,7 @@ class TaskForm(Form):
         super().__init__(*args, **{"auto_id": "task-%s", **kwargs})
         self.set_choices("responsible_id", [("", gettext_lazy("Nobody")), *((str(id), name) for id, name in people)])
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean()
         for name in ("day", "remind_at"):
             if (value := values.get(name)) and not 2000 <= value.year < 2100:
@@ -113,7 +113,7 @@ class TaskForm(Form):
         }
 
     @staticmethod
-    def initial_of(task: Post) -> dict[str, Any]:
+    def initial_of(task: Post) -> dict[str, object]:
         at = task.scheduled_at and timezone.localtime(task.scheduled_at)
         minutes = task.remind_at and at and str(int((at - task.remind_at).total_seconds() // 60))
         reminder = "" if task.remind_at is None else minutes if minutes in dict(REMINDERS) else "other"
