@@ -59,6 +59,7 @@ class DeclaredField(PlainField):
     """
 
     TYPE = FieldType.TEXT
+    changed_defaults = ("null", "blank")
     python_arguments: ClassVar[tuple[str, ...]] = (
         "label",
         "type",
