@@ -118,7 +118,7 @@ class RevenueChange(models.Model):
 def sort_by(column: str) -> Callable[[QuerySet[models.Model], Account], QuerySet[models.Model]]:
     """Return the function that orders the posts of a forum by a column of their figures, the highest first. Posts without clients are left out."""
 
-    def sort(posts: QuerySet[Any], account: Account) -> QuerySet[Any]:
+    def sort(posts: QuerySet[models.Model], account: Account) -> QuerySet[models.Model]:
         # The forum is a column of the index for the order.
         rows = posts.filter(revenues__currency=account.currency, revenues__forum_id=F("forum_id"))
         return rows.order_by(f"-revenues__{column}", "-revenues__post_id")
@@ -202,9 +202,7 @@ def posts_of_users(
     return [values_of("post_id", votes), values_of("id", account.posts.without_tasks().filter(user_id__in=users))]
 
 
-def posts_of_customers(
-    account: Account, column: str, ids: QuerySet[models.Model, object] | Collection[int]
-) -> list[QuerySet]:
+def posts_of_customers(account: Account, column: str, ids: QuerySet[Any, Any] | Collection[int]) -> list[QuerySet]:
     """Return queries for the posts that clients or contacts are behind. `column` is `client_id` or `contact_id`."""
     condition = {f"{column}__in": ids}
     users = values_of("user_id", account.user_links.confirmed().filter(**condition))
@@ -215,7 +213,7 @@ def posts_of_customers(
     ]
 
 
-def affected_posts(account: Account, kind: str, ids: Collection[int]) -> list[QuerySet]:
+def affected_posts(account: Account, kind: str, ids: QuerySet[Any, Any] | Collection[int]) -> list[QuerySet]:
     """Return queries for the ids of posts whose figures depend on rows of a kind."""
     if kind == RevenueChange.Kind.USER:
         return posts_of_users(account, ids)
@@ -227,7 +225,7 @@ def affected_posts(account: Account, kind: str, ids: Collection[int]) -> list[Qu
     return [values_of("post_id", account.post_revenues.all())]
 
 
-def queue_affected_posts(account: Account, kind: str, ids: Collection[int]) -> None:
+def queue_affected_posts(account: Account, kind: str, ids: QuerySet[Any, Any] | Collection[int]) -> None:
     first, *others = affected_posts(account, kind, ids)
     found = first.union(*others) if others else first
     changes = (

@@ -13,7 +13,6 @@ only the clients and the deals that they may access.
 from collections import defaultdict
 from collections.abc import Collection
 from decimal import Decimal
-from typing import Any
 
 from django.db.models import F, Model, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -48,7 +47,7 @@ def backing_contacts_of(account: Account, user: User, post_id: int) -> ContactQu
     return account.contacts.live().accessible_to(user).filter(equals_any_of("id", ids))
 
 
-def values_of(column: str, *querysets: QuerySet[Any]) -> QuerySet[Any, Any]:
+def values_of(column: str, *querysets: QuerySet[Model]) -> QuerySet[Model, object]:
     """Return the values of a column in the rows of several querysets, for a subquery."""
     first, *others = (rows.order_by().values(column) for rows in querysets)
     return first.union(*others, all=True)

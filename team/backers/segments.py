@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.db.models.expressions import Combinable
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
@@ -83,7 +83,7 @@ class SuggestionFilter:
     def numbers(self) -> dict[str, Decimal | int | None]:
         return {MIN_REVENUE: self.min_revenue, MIN_CLIENTS: self.min_clients}
 
-    def select(self, posts: QuerySet[Any]) -> QuerySet[Any]:
+    def select(self, posts: QuerySet[Model]) -> QuerySet[Model]:
         """Return those of the posts that pass the filters. A segment with a search executes the search."""
         if self.segment is not None:
             backers = self.account.post_backers.filter(post_id=OuterRef("id"), client_id__in=self.clients_of_segment())

@@ -21,6 +21,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
+from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -314,7 +315,7 @@ def read_stored(query: BoardQuery, columns: dict[int, BoardColumn]) -> dict[int,
 
 
 def first_ids(
-    query: BoardQuery, rows: QuerySet[Any], columns: Iterable[int], *, user_ids: Iterable[int] | None = None
+    query: BoardQuery, rows: QuerySet[Model], columns: Iterable[int], *, user_ids: Iterable[int] | None = None
 ) -> dict[int, list[int]]:
     """Return the ids of the first of `rows` in each column, read from the index of the column.
 
@@ -417,5 +418,5 @@ def count_and_rank(
     return ids
 
 
-def board_query(account: Account, user: User, parameters: Any) -> BoardQuery:
+def board_query(account: Account, user: User, parameters: QueryDict) -> BoardQuery:
     return BoardQuery.read(LISTS["deal"], parameters, account=account, user=user)

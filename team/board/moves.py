@@ -100,14 +100,14 @@ def find_status(account: Account, id: int) -> Status:
     return status
 
 
-def reasons(status: Status, deal: Deal, reason: str | None) -> dict[str, Any]:
+def reasons(status: Status, deal: Deal, reason: str | None) -> dict[str, object]:
     """Return the changes of the reasons. The reason for the other outcome is removed."""
     if status.outcome == Status.Outcome.OPEN:
         if reason:
             raise FieldError("reason", _("is only for a deal that is won or lost"))
         return {}
     own = REASONS[status.outcome]
-    values: dict[str, Any] = {name: None for name in REASONS.values() if name != own and getattr(deal, name)}
+    values: dict[str, object] = {name: None for name in REASONS.values() if name != own and getattr(deal, name)}
     if reason is not None and (reason or None) != getattr(deal, own):
         values[own] = reason or None
     return values

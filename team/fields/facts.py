@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
@@ -90,7 +89,7 @@ def with_linked_names(rows: QuerySet, kind: RecordKind, account: Account, access
     return rows.annotate(**found)
 
 
-def as_status(values: dict[str, Any] | None) -> Status | None:
+def as_status(values: dict[str, str] | None) -> Status | None:
     return Status(**values) if values else None
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from django import forms
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -75,7 +75,7 @@ def name_of(field: Field, id: int, account: Account, user: User) -> str:
         status = account.statuses.filter(id=id).first()
         return status_name(status) if status else ""
     if field.type == FieldType.USER:
-        rows: Any = account.users.all()
+        rows: QuerySet[Model] = account.users.all()
     else:
         rows = (account.clients if field.type == FieldType.CLIENT else account.contacts).live()
         rows = rows.none() if user is None else rows.accessible_to(user)
@@ -127,7 +127,7 @@ def form_field(field: Field, account: Account, user: User, row: CRMResource | No
                 currency=currency_of(field, row, account), has_own_currency=field.name == "price", **options
             )
         case FieldType.BOOLEAN:
-            choices: list[tuple[Any, Any]] = [
+            choices: list[tuple[str, object]] = [
                 ("", NO_CHOICE),
                 ("true", gettext_lazy("Yes")),
                 ("false", gettext_lazy("No")),
@@ -278,7 +278,7 @@ class FieldForm(AskingForm):
 class FieldEdit:
     """An edit of one field, from a submitted form."""
 
-    def __init__(self, account: Account, user: User, row: CRMResource, field: Field, data: Mapping[str, Any]) -> None:
+    def __init__(self, account: Account, user: User, row: CRMResource, field: Field, data: Mapping[str, str]) -> None:
         self.account, self.user, self.row, self.field = account, user, row, field
         self.form = FieldForm(field, account, user, row, data, q=data.get("q", ""))
         # The value that somebody else stored meanwhile, for people, and the name of the user who changed the row last.

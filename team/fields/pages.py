@@ -69,7 +69,7 @@ class FieldDefinitionForm(Form):
         return values
 
 
-def write_definition(account: Account, row: FieldDefinition | None, values: dict[str, Any]) -> FieldDefinition:
+def write_definition(account: Account, row: FieldDefinition | None, values: dict[str, object]) -> FieldDefinition:
     """Validate the values as the API does, and create or update a definition. Call this function in a transaction."""
     serializer = FieldDefinitionSerializer(row, data=values, partial=row is not None, context={"account": account})
     checked = serializer.read()

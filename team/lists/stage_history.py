@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from typing import Any
 
 from django.db.models import Model, OuterRef, Q, QuerySet, Subquery
 from django.utils.functional import Promise
@@ -82,7 +81,7 @@ class StageFilter:
     def __str__(self) -> str:
         return f"{self.status_id}:{self.result}:{self.first}:{self.end}"
 
-    def stages(self, account: Account, statuses: Sequence[Status]) -> QuerySet[Any]:
+    def stages(self, account: Account, statuses: Sequence[Status]) -> QuerySet[Model]:
         """Return the stages that the filter selects. `statuses` are all statuses of deals, in order."""
         begin, end = (datetime.combine(day, time(), tzinfo=account.zone) for day in (self.first, self.end))
         rows = entered_stages(account, begin, end).filter(status_id=self.status_id)

@@ -1,7 +1,7 @@
 """Messages to the customers behind a suggestion in the Account API (JSON)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpResponse
@@ -93,7 +93,7 @@ class MessageViewSet(Paged, ResourceViewSet):
     filterset_class = MessageFilters
 
     def get_queryset(self) -> MessageQuerySet:
-        rows: MessageQuerySet = cast(Any, self.account).customer_messages.limited_to(self.access)
+        rows: MessageQuerySet = self.account.customer_messages.limited_to(self.access)
         return rows.order_by("-id")
 
     def perform_destroy(self, row: Message) -> None:
@@ -140,7 +140,7 @@ class MessageViewSet(Paged, ResourceViewSet):
         found = self.paginate_queryset(self.filter_queryset(rows))
         names = names_of(self.account, found, request.user)
 
-        def represent(row: MessageRecipient) -> dict[str, Any]:
+        def represent(row: MessageRecipient) -> dict[str, object]:
             is_accessible = not self.access.is_limited or (row.resource, row.row_id) in names
             return {
                 "client_id": row.client_id,

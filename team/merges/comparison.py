@@ -55,7 +55,7 @@ class Difference:
             return Choice.KEPT if self.kept is False else Choice.MERGED
         return Choice.BOTH if Choice.BOTH in self.choices else prefer
 
-    def value(self, choice: Choice) -> Any:
+    def value(self, choice: Choice) -> object:
         """Return the chosen value. Raise FieldError if the field can't have it."""
         value = {Choice.KEPT: self.kept, Choice.MERGED: self.merged, Choice.BOTH: None}[choice]
         if choice == Choice.BOTH:
@@ -104,12 +104,12 @@ def differences(kept: CRMResource, merged: CRMResource, fields: Iterable[Field])
 
 def chosen_values(
     kept: CRMResource, merged: CRMResource, fields: list[Field], choices: dict[str, Choice]
-) -> dict[str, tuple[Field, Any]]:
+) -> dict[str, tuple[Field, object]]:
     """Return the fields that the kept row gets another value for, with the value, by name.
 
     `choices` are by the name of the field. Other fields have the default choice. Raise FieldErrors for a choice that is not possible.
     """
-    values: dict[str, tuple[Field, Any]] = {}
+    values: dict[str, tuple[Field, object]] = {}
     errors: list[FieldError] = []
     unknown = sorted(choices.keys() - {field.name for field in fields})
     errors += [FieldError(f"fields.{name}", _("is not a field that can be chosen"), "unknown") for name in unknown]

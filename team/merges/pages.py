@@ -4,7 +4,7 @@ The comparison carries the times of the last changes of both records. If one of 
 """
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.postgres.expressions import ArraySubquery
@@ -27,10 +27,12 @@ from core.errors import Conflict
 from core.pages.base import redirect
 from core.rows.access import Access
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
+from crm.clients.models import Client
 from crm.clients.similar import Similar, find_similar
-from crm.fields.catalogue import grouped
+from crm.contacts.models import Contact
+from crm.fields.catalogue import Field, grouped
 from crm.resources.external_ids import ExternallyIdentified
-from team.fields.facts import CLIENT, CONTACT, RecordKind, fact_of, with_linked_names
+from team.fields.facts import CLIENT, CONTACT, Fact, RecordKind, fact_of, with_linked_names
 from team.menu.pages import TeamPage, TeamRequest
 from team.merges.comparison import Choice, Difference, compared_fields, differences
 from team.merges.models import MODELS, Merge, lock_rows
@@ -114,15 +116,15 @@ class MergeRecordsPage(TeamPage):
             messages.error(request, str(self.missing))
         return self.find(kept) if other is None else self.compare(kept, other)
 
-    def find(self, kept: Any) -> HttpResponse:
+    def find(self, kept: Client | Contact) -> HttpResponse:
         request = self.request
         q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         found = self.search(q, kept.id) if q else []
         return self.render(kind=self.kind, title=self.title, row=kept, q=q, found=found, similar=self.similar(kept))
 
-    def search(self, q: str, id: int) -> list[dict[str, Any]]:
+    def search(self, q: str, id: int) -> list[dict[str, object]]:
         """Return the record whose id the text is, or else those that a search finds."""
-        rows: Any = self.rows().live().exclude(id=id)  # type: ignore[attr-defined]
+        rows = self.rows().live().exclude(id=id)  # type: ignore[attr-defined]
         columns = ("id", "name", "email", "phone")
         if (number := parse_id(q.removeprefix("#"))) and (exact := list(rows.filter(id=number).values(*columns))):
             return exact
@@ -131,7 +133,7 @@ class MergeRecordsPage(TeamPage):
             by_id = {row["id"]: row for row in rows.filter(id__in=ids).values(*columns)}
         return [by_id[id] for id in ids if id in by_id]
 
-    def similar(self, kept: Any) -> list[Similar]:
+    def similar(self, kept: Client | Contact) -> list[Similar]:
         found = find_similar(
             self.request.account,
             self.request.user,
@@ -141,7 +143,9 @@ class MergeRecordsPage(TeamPage):
         )
         return [record for record in found if record.kind == self.resource and record.id != kept.id]
 
-    def compare(self, kept: Any, merged: Any, *, http_status: int = 200) -> HttpResponse:
+    def compare(
+        self, kept: ExternallyIdentified, merged: ExternallyIdentified, *, http_status: int = 200
+    ) -> HttpResponse:
         fields = compared_fields(self.request.account, self.resource, (kept, merged))
         found = differences(kept, merged, fields)
         names = {difference.field.name for difference in found}
@@ -166,10 +170,10 @@ class MergeRecordsPage(TeamPage):
             find_path=reverse(self.route, args=[kept.id]),
         )
 
-    def fact(self, row: Any, field: Any) -> Any:
+    def fact(self, row: ExternallyIdentified, field: Field) -> Fact:
         return fact_of(row, self.kind, field)
 
-    def row(self, difference: Difference, kept: Any, merged: Any) -> ComparisonRow:
+    def row(self, difference: Difference, kept: ExternallyIdentified, merged: ExternallyIdentified) -> ComparisonRow:
         is_newer = merged.updated_at > kept.updated_at
         selected = difference.default(prefer=Choice.MERGED if is_newer else Choice.KEPT)
         posted = self.request.POST.get(f"{PREFIX}{difference.field.name}")
@@ -235,7 +239,7 @@ class MergeContactPage(MergeRecordsPage):
     missing = gettext_lazy("There is no such contact to merge.")
 
 
-def version_of(kept: Any, merged: Any) -> str:
+def version_of(kept: ExternallyIdentified, merged: ExternallyIdentified) -> str:
     """Return the times of the last changes of both records, which the form of the comparison carries."""
     return f"{kept.updated_at.isoformat()} {merged.updated_at.isoformat()}"
 
@@ -266,7 +270,7 @@ class UndoMergeView(TeamPage):
     """Undoing a merge, from the page of one of its records."""
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        merge: Merge | None = cast(Any, request.account).merges.accessible_to(request.user).filter(id=id).first()
+        merge: Merge | None = request.account.merges.accessible_to(request.user).filter(id=id).first()
         if merge is None:
             raise Http404
         merge.account = request.account
@@ -298,7 +302,7 @@ def annotate_merges(rows: QuerySet, resource: str, access: Access) -> QuerySet:
     return rows.annotate(merges_data=ArraySubquery(merges.values(found=values)[:MAX_SHOWN]))
 
 
-def merges_of(row: Any) -> list[dict[str, Any]]:
+def merges_of(row: Any) -> list[dict[str, object]]:
     """Return the merges into an annotated record. It takes no statement."""
     return [{**merge, "created_at": parse_datetime(merge["created_at"])} for merge in row.merges_data]
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -107,7 +106,7 @@ class Table:
     def currencies(self) -> list[str]:
         return sorted({str(value) for value in self.values(self.currency_column)}) if self.currency_column else []
 
-    def as_objects(self, *, with_ids: bool = False) -> list[dict[str, Any]]:
+    def as_objects(self, *, with_ids: bool = False) -> list[dict[str, str | int | float | Decimal | None]]:
         """Return the rows as JSON objects. A month has the format `2026-11`."""
         return [
             {

@@ -18,7 +18,6 @@ in the order of the stored sums.
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
@@ -33,6 +32,7 @@ from core.db.prepared import array_literal, fetch
 from core.db.tenancy import foreign_object
 from core.rows.access import Access
 from core.rows.declared import FieldType
+from core.rows.values import ValuesRow
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
@@ -177,7 +177,7 @@ def with_revenue(rows: models.QuerySet, account: Account, access: Access) -> mod
     return rows.annotate(revenue=ArraySubquery(revenue.annotate(data=JSONObject(**columns, **sums)).values("data")))
 
 
-def revenue_of(values: list[dict[str, Any]], account: Account) -> list[Revenue]:
+def revenue_of(values: list[ValuesRow], account: Account) -> list[Revenue]:
     """Return the revenue of a client from the annotation `revenue`. The currency of the account comes first, then the others by name."""
     found = [
         Revenue(

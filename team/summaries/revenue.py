@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from django.db.models import Case, Count, Model, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
@@ -10,6 +9,7 @@ from django.db.models.functions import Coalesce
 from accounts.account.models import Account
 from accounts.statuses.models import Status
 from core.rows.access import Access
+from core.rows.values import ValuesRow
 
 
 @dataclass(frozen=True)
@@ -46,5 +46,5 @@ def order_by_currency(account: Account, rows: QuerySet, *first: str) -> QuerySet
     return rows.order_by(*first, is_other, "currency")
 
 
-def as_revenue(row: dict[str, Any]) -> Revenue:
+def as_revenue(row: ValuesRow) -> Revenue:
     return Revenue(row["currency"], *(row[name] for name in FIGURES))

@@ -8,6 +8,7 @@ from core.api.lists import Paged
 from core.api.serializers import format_time
 from core.errors import FieldError
 from core.http.api_requests import APIRequest
+from core.rows.values import ValuesRow
 from team.timeline.models import KINDS, MAX_TEXT_LENGTH, TimelineEntry, cut_text, timeline_of
 
 UNKNOWN_KIND = "{kind} is not one of {kinds}"
@@ -56,7 +57,7 @@ class TimelineViewSet(Paged):
         }
 
 
-def changes_in(data: dict[str, Any]) -> dict[str, object]:
+def changes_in(data: ValuesRow) -> dict[str, object]:
     """Return the changes in the data of an entry with their keys in order. PostgreSQL sorts the keys of JSON objects."""
     changes = data.get("changes")
     names = ("field", "before", "after")

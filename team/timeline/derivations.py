@@ -15,6 +15,7 @@ from django.db.models import Q
 from core.db.derived import Act, Comparison, Derivation, Key, insert_with, register, register_comparisons
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
+from core.rows.trash import Trashable
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
@@ -122,7 +123,7 @@ def follow_new_notes() -> Derivation:
 
 
 def follow_rows(
-    model: type[models.Model], resource: str, columns: Collection[str], concerns_new: Callable[[object], bool]
+    model: type[models.Model], resource: str, columns: Collection[str], concerns_new: Callable[[Trashable], bool]
 ) -> Derivation:
     """Return the derivation of the summaries of the rows themselves. They pass a change on to the linked rows.
 
@@ -156,7 +157,7 @@ def has_or_had_link(row: object, columns: Collection[str] | None) -> bool:
 # The CTEs write the values of a new row that is not in the trash.
 
 
-def is_trashed(row: Any) -> bool:
+def is_trashed(row: Trashable) -> bool:
     return row.trashed_at is not None
 
 

@@ -16,9 +16,11 @@ from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from core.rows.access import prepared_access
 from core.rows.declared import FieldType
+from core.rows.values import ValuesRow
 from core.search.queries import search, search_transaction
 from crm.contacts.models import ContactListMembership
 from crm.fields.catalogue import Field
+from crm.resources.external_ids import ExternallyIdentified
 from team.fields.facts import as_status, status_of_row
 from team.fields.names import href_of, name_of_user
 from team.menu.pages import TeamRequest
@@ -36,14 +38,14 @@ OWNED_LINKS = {"client": ("contact_id", "deal_id"), "contact": ("deal_id",), "de
 class Panel:
     """The first rows of a list, and whether there are more."""
 
-    rows: list[Any]
+    rows: list[ValuesRow]
     has_more: bool
 
     def __bool__(self) -> bool:
         return bool(self.rows)
 
 
-def panel(rows: list[Any]) -> Panel:
+def panel(rows: list[ValuesRow]) -> Panel:
     """Return the panel of rows, of which the query reads `PANEL_SIZE` + 1."""
     return Panel(rows[:PANEL_SIZE], len(rows) > PANEL_SIZE)
 
@@ -172,7 +174,7 @@ def find_suggestions(request: TeamRequest, q: str) -> list[tuple[int, str]]:
     return [(id, titles[id]) for id in ids if id in titles]
 
 
-def external_ids_of(row: Any) -> list[tuple[str, str, str]]:
+def external_ids_of(row: ExternallyIdentified) -> list[tuple[str, str, str]]:
     """Return the external ids: key, value, and the address to which it links.
 
     A value that is a URL links to itself. The address of the row in the other system (`url`) belongs to the first external id.

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.db.models import Case, F, IntegerField, Model, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, NullIf
 from django.http import Http404, HttpResponse
 from django.utils.safestring import SafeString
@@ -22,6 +23,7 @@ from core.http.requests import PageRequest
 from core.pages.base import redirect
 from core.pages.templates import render_part
 from core.rows.access import prepared_access
+from core.rows.values import ValuesRow
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.user_links.models import UserLink, UserLinkQuerySet, active_members
 from team.menu.pages import TeamPage, TeamRequest
@@ -38,7 +40,7 @@ ORDER = {State.PROPOSED: 0, State.CONFIRMED: 1, State.REJECTED: 2}
 class LinkedUsers:
     """The users of a client or a contact."""
 
-    shown: list[dict[str, Any]]
+    shown: list[ValuesRow]
     rejected: list[dict[str, object]]
     has_more: bool
 
@@ -78,7 +80,7 @@ def _linked_users(
     return found[: MAX_LINKS + 1]
 
 
-def _first(links: QuerySet, contact_id: Any, contact_name: Any = None) -> QuerySet:
+def _first(links: QuerySet, contact_id: Combinable, contact_name: Combinable | None = None) -> QuerySet:
     order = Case(*(When(state=state, then=Value(number)) for state, number in ORDER.items()), default=Value(0))
     rows = links.annotate(
         order=order,

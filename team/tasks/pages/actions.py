@@ -5,10 +5,8 @@ the next one.
 """
 
 from datetime import timedelta
-from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -23,6 +21,8 @@ from accounts.roles.models import ASSIGNABLE
 from core.error_responses import error_response
 from core.errors import Conflict
 from core.pages.base import redirect
+from core.rows.values import ValuesRow
+from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
 from team.menu.pages import TeamPage, TeamRequest
 from team.tasks.queries import LINKS, all_tasks, moved_to
@@ -43,7 +43,7 @@ NEXT = (("day", gettext_lazy("In a day")), ("week", gettext_lazy("In a week")), 
 MAX_TICKED = 50
 
 
-def as_item(row: dict[str, Any]) -> dict[str, object]:
+def as_item(row: ValuesRow) -> dict[str, object]:
     """Add to the values of a task what the template shows of its kind and its links."""
     label, icon = KINDS.get(row["task_kind"], KINDS[Post.TaskKind.TASK])
     links = [
@@ -72,7 +72,7 @@ class TaskActions(TeamPage):
     section = "tasks"
     actions = {"complete": "complete", "reopen": "reopen", "snooze": "snooze"}
 
-    def post(self, request: TeamRequest, **kwargs: Any) -> HttpResponse:
+    def post(self, request: TeamRequest, **kwargs: object) -> HttpResponse:
         action = self.actions.get(request.POST.get("do", ""))
         if action is None:
             return error_response(request, 400)
@@ -85,7 +85,7 @@ class TaskActions(TeamPage):
         text = "&".join(f"{name}={value}" for name, value in query.items() if value not in (None, ""))
         return redirect(self.request.path + (f"?{text}" if text else ""))
 
-    def tasks(self) -> QuerySet[Post]:
+    def tasks(self) -> PostQuerySet:
         return all_tasks(self.request.account, self.request.user)
 
     def sent_ids(self) -> list[int]:
@@ -98,7 +98,7 @@ class TaskActions(TeamPage):
         for id in ids:
 
             def act(id: int = id) -> None:
-                task: Post | None = self.tasks().locked().filter(id=id).first()  # type: ignore[attr-defined]
+                task: Post | None = self.tasks().locked().filter(id=id).first()
                 if task is None:
                     raise Conflict(_("The task was deleted in the meantime, or you may not see it."))
                 if task.closed != closed:
@@ -108,7 +108,7 @@ class TaskActions(TeamPage):
                 done.append(id)
         return done
 
-    def complete(self, **kwargs: Any) -> HttpResponse:
+    def complete(self, **kwargs: object) -> HttpResponse:
         done = self.set_closed(self.sent_ids(), True)
         return self.back(done=",".join(map(str, done)) or None)
 
@@ -130,7 +130,7 @@ class TaskActions(TeamPage):
             return self.back()
 
         def act() -> None:
-            task: Post | None = self.tasks().locked().filter(id__in=ids[:1]).first()  # type: ignore[attr-defined]
+            task: Post | None = self.tasks().locked().filter(id__in=ids[:1]).first()
             if task is None:
                 raise Conflict(_("The task was deleted in the meantime, or you may not see it."))
             at = moved_to(task.scheduled_at, day)
