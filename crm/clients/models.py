@@ -83,7 +83,7 @@ class ClientQuerySet(AccessQuerySet):
         )
 
     def find_existing(
-        self, account_id: int, *, email: Any, external_ids: dict[str, str], access: Access
+        self, account_id: int, *, email: object, external_ids: dict[str, str], access: Access
     ) -> "Client | None":
         """Lock and return the client that has any of the external ids, or else the oldest client with the e-mail, ignoring case.
 

@@ -200,14 +200,14 @@ class DealViewSet(ExternallyIdentifiedViewSet):
         return rows
 
     def lock_bulk(
-        self, lookup: BulkClientLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]
+        self, lookup: BulkClientLookup, bodies: list[dict[str, object]], nested_clients: list[dict[str, Any]]
     ) -> None:
         lookup.look_up_holders(Deal, bodies)
         lookup.look_up_holders(Client, nested_clients)
         lookup.lock_clients(self.account.clients.live().limited_to(self.access), nested_clients)
         lookup.lock_guests([body for body in nested_clients if links_by_email(body, self.account)])
 
-    def complete(self, given: Any, row: Any = None) -> Any:
+    def complete(self, given: object, row: object = None) -> object:
         """Return the input with the `try_update` that is in the deal or beside it in the nested client, which may have its own."""
         if not isinstance(given, dict):
             return given

@@ -91,7 +91,7 @@ class Field:
         value = getattr(row, self.column)
         return self.read_stored(value.get(self.key)) if self.key else value
 
-    def read_stored(self, value: Any) -> Any:
+    def read_stored(self, value: object) -> object:
         """Return the value for people and forms, from the value that is stored in `additional_fields`."""
         if self.type == FieldType.DATE and isinstance(value, str):
             try:

@@ -74,7 +74,7 @@ class ExternallyIdentified(CRMResource):
         """Return the ids of the holders, by pair. A pair without a holder is left out."""
         if not pairs:
             return {}
-        values: list[Any]
+        values: list[object]
         if len(pairs) == 1:
             # The usual case. For an array parameter PostgreSQL would assume 10 elements, and plan each execution with fewer anew.
             condition, values = "key = %s AND value = %s", [*next(iter(pairs))]

@@ -100,7 +100,7 @@ class Commentable(models.Model):
             [*insertion.values_of(comment), by.is_team],
         )
         insertion.complete(comment, cast("tuple[Any, ...]", inserted))
-        values: dict[str, Any] = {comment.count_column: getattr(self, comment.count_column) + 1}
+        values: dict[str, object] = {comment.count_column: getattr(self, comment.count_column) + 1}
         if comment.is_public:
             values["updated_at"] = comment.created_at
         if by.is_team:

@@ -9,7 +9,7 @@ its author sees, too.
 Code that shows comments to others than the team starts from `CommentQuerySet.public` or `CommentQuerySet.visible_to`.
 """
 
-from typing import Any, Self, cast
+from typing import Self, cast
 
 from django.apps import apps
 from django.db import models
@@ -57,7 +57,7 @@ class CommentQuerySet(models.QuerySet["Comment"]):
 
     def of_post(
         self, account_id: int, post_id: int, columns: tuple[str, ...], *, reader: User
-    ) -> list[tuple[Any, ...]]:
+    ) -> list[tuple[object, ...]]:
         """Return the columns of a post's public comments, and of the reader's own ones that wait for approval, oldest first."""
         return _comments_of_post(account_id=account_id, post_id=post_id, columns=columns, user_id=reader.id)
 

@@ -154,7 +154,7 @@ class OnBehalfForm(Form):
     category_id = forms.TypedChoiceField(label=gettext_lazy("Category"), coerce=int)
     counts = forms.BooleanField(label=gettext_lazy("Count it as their vote, too"), required=False)
 
-    def __init__(self, *args: Any, categories: Iterable[Category], **kwargs: Any):
+    def __init__(self, *args: object, categories: Iterable[Category], **kwargs: object):
         super().__init__(*args, **kwargs)
         cast(forms.ChoiceField, self.fields["category_id"]).choices = [
             (category.id, category.name) for category in categories

@@ -326,12 +326,12 @@ FROM unnest(%s::bigint[]) WITH ORDINALITY AS status (status_id, place) CROSS JOI
 """  # noqa: S608
 
 
-def _rows_by_id(account: Account, ids: Sequence[int], columns: Columns) -> dict[int, tuple[Any, ...]]:
+def _rows_by_id(account: Account, ids: Sequence[int], columns: Columns) -> dict[int, tuple[object, ...]]:
     rows = account.posts.filter(id__in=ids).values_list("id", *columns) if ids else []
     return {id: tuple(values) for id, *values in rows}
 
 
-def values_by_id(account: Account, ids: Sequence[int], columns: Columns) -> list[tuple[Any, ...]]:
+def values_by_id(account: Account, ids: Sequence[int], columns: Columns) -> list[tuple[object, ...]]:
     """Return the columns of the posts with these ids, in the order of the ids."""
     values_by_id = _rows_by_id(account, ids, columns)
     return [values_by_id[id] for id in ids if id in values_by_id]
@@ -346,7 +346,7 @@ def _posts_by_votes(
     limit: int | None = None,
     start: int = 0,
     size: int | None = None,
-) -> models.QuerySet[Any]:
+) -> models.QuerySet[models.Model]:
     """Build the query for a page: the first `limit` posts (a literal in SQL), or `size` posts from `start` on (two parameters)."""
     account, order_by = Account(id=account_id), PostQuerySet.ORDERS["top"]
     is_open = RawSQL(IS_OPEN, [], output_field=models.BooleanField())  # noqa: S611
@@ -358,7 +358,7 @@ def _posts_by_votes(
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
 def _post_values(
     account_id: int, forum_id: int, id: int, columns: Columns, author_id: int | None = None
-) -> models.QuerySet[Any]:
+) -> models.QuerySet[models.Model]:
     role = User.Role.OWNER if author_id is None else User.Role.MEMBER
     user = User(id=author_id or VISITOR_ID, role=role)
     posts = Account(id=account_id).posts.filter(id=id).visible_in_forum(user).of_forum(forum_id)
@@ -410,10 +410,10 @@ def page_of_posts(
     whole_forum: bool = False,
     status_id: int | None = None,
     author_id: int | None = None,
-) -> models.QuerySet[Any]:
+) -> models.QuerySet[models.Model]:
     """Build the query for a page. `stop` is the offset at which the scan of each partition ends."""
     size, stop = literal_size or size or 0, literal_stop or literal_size or stop
-    conditions: dict[str, Any] = {}
+    conditions: dict[str, object] = {}
     if whole_forum:
         conditions["forum_id"] = forum_id
     elif category_id is None:
@@ -439,12 +439,12 @@ def merge_partitions(
     author_id: int | None,
     order: str,
     conditions: dict[str, Any],
-    select: Callable[[Any], models.QuerySet[Any]] | None = None,
+    select: Callable[[Any], models.QuerySet[models.Model]] | None = None,
     *,
     start: int,
     size: int,
     stop: int,
-) -> models.QuerySet[Any]:
+) -> models.QuerySet[models.Model]:
     """Return the posts of a page, merged from the open partition and from the closed posts that the reader may see.
 
     `conditions` are values of columns that posts and their sort keys have. `select` selects posts by other columns.

@@ -125,7 +125,7 @@ def _merged(
     columns = {"category_id": selection.category_id, "status_id": selection.status_id}
     others = FacetSelection(kind=selection.kind, tag=selection.tag)
 
-    def select(posts: PostQuerySet) -> models.QuerySet[Any]:
+    def select(posts: PostQuerySet) -> models.QuerySet[models.Model]:
         return team_filter.select(posts.selected(others))
 
     return merge_partitions(

@@ -109,7 +109,7 @@ class UnsubscribePage(Page):
     template_name = "forum/notifications/unsubscribe.html"
 
     @classmethod
-    def as_view(cls, **initkwargs: Any) -> Any:
+    def as_view(cls, **initkwargs: object) -> Any:
         return csrf_exempt(super().as_view(**initkwargs))
 
     def read_link(self) -> tuple[User, Post | None] | None:

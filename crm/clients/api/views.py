@@ -148,7 +148,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     def get_queryset(self) -> ClientQuerySet:
         return self.get_list_queryset().with_counts(self.account, self.access)
 
-    def complete(self, given: Any, row: Any = None) -> Any:
+    def complete(self, given: Any, row: Any = None) -> object:
         """Return the input with the `try_update` that is beside the client in the body, and with `external_id` among the external ids."""
         if not isinstance(given, dict):
             return given
@@ -166,7 +166,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
         )
 
     def lock_bulk(
-        self, lookup: BulkClientLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]
+        self, lookup: BulkClientLookup, bodies: list[dict[str, object]], nested_clients: list[dict[str, Any]]
     ) -> None:
         lookup.look_up_holders(Client, bodies)
         lookup.lock_clients(self.get_queryset(), [body for body in bodies if is_try_update(body)], by_email=True)

@@ -54,7 +54,7 @@ class ChoicesField(WireField):
         "repeated": _("has {choice} more than once"),
     }
 
-    def run_validation(self, data: Any = None) -> Any:
+    def run_validation(self, data: object = None) -> object:
         return super().run_validation([] if data is None else data)
 
     def to_internal_value(self, data: object) -> list[str]:

@@ -172,7 +172,7 @@ class DefinedFieldsSerializer(AdditionalFieldsSerializer):
         return fields
 
     def to_internal_value(self, data: Any) -> dict[str, object]:
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         errors: list[FieldError] = []
         try:
             values = super().to_internal_value(data)
@@ -196,7 +196,7 @@ class DefinedFieldsSerializer(AdditionalFieldsSerializer):
             except FieldErrors as caught:
                 yield from (error.move_into(key) for error in caught.errors)
 
-    def _missing(self, data: dict[str, Any]) -> Iterator[FieldError]:
+    def _missing(self, data: dict[str, object]) -> Iterator[FieldError]:
         """Return the errors of required fields without a value."""
         sources = [data.get("additional_fields"), {key: data[key] for key in self.typed if key in data}]
         for key, definition in self.definitions.items():

@@ -48,9 +48,9 @@ def name_defined_field(error: FieldError) -> FieldError:
     return error
 
 
-def nested(data: Mapping[str, Any]) -> dict[str, Any]:
+def nested(data: Mapping[str, object]) -> dict[str, object]:
     """Return the data with the values of `additional_fields[key]` in an object, as the JSON API takes them."""
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     fields: dict[str, Any] = {}
     for name, value in data.items():
         key = key_in(name)

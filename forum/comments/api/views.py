@@ -1,6 +1,6 @@
 """The views of comments in the Account API."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied
@@ -25,7 +25,7 @@ class CommentActions(Paged, ResourceViewSet):
 
     request: APIRequest
 
-    def comment(self, data: dict[str, Any]) -> HttpResponse:
+    def comment(self, data: dict[str, object]) -> HttpResponse:
         def act() -> Comment:
             context = self.get_serializer_context()
             serializer = CommentOnPostSerializer(data=data, context=context)

@@ -75,7 +75,7 @@ class ResubmittablePage(ForumPage):
     sign_in_form: SignInForm | None = None
 
     @classmethod
-    def as_view(cls, **initkwargs: Any) -> Any:
+    def as_view(cls, **initkwargs: object) -> Any:
         return csrf_exempt(super().as_view(**initkwargs))
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:

@@ -76,7 +76,7 @@ class BulkForm(Form):
     category = forms.TypedChoiceField(label=gettext_lazy("Category"), coerce=int, required=False)
     responsible = forms.ChoiceField(label=gettext_lazy("Responsible"), required=False)
 
-    def __init__(self, *args: Any, request: ForumUserRequest, **kwargs: Any):
+    def __init__(self, *args: object, request: ForumUserRequest, **kwargs: object):
         super().__init__(*args, auto_id="bulk-%s", **kwargs)
         account, user = request.account, request.user
         statuses = account.statuses_of_kind(Status.Kind.POST)

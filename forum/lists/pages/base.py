@@ -70,7 +70,7 @@ def category_list_path(category_name: str) -> str:
     return reverse("forum-home") + quote(category_name, safe="")
 
 
-def query_string(**parameters: Any) -> str:
+def query_string(**parameters: object) -> str:
     """Return the query string of a URL, without empty parameters."""
     parameters = {name: value for name, value in parameters.items() if value not in ("", None)}
     return f"?{urlencode(parameters)}" if parameters else ""

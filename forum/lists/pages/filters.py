@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.http import Http404, QueryDict
 from django.utils.translation import gettext
@@ -68,7 +67,7 @@ class Filters:
         return FacetSelection(category_id, status_id, self.kind, self.tag)
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """The parameters of a query string."""
         return {
             "category": self.category and self.category.id,

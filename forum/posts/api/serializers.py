@@ -134,7 +134,7 @@ class PostSerializer(AdditionalFieldsSerializer):
             raise FieldError("status_id", _("is that of another status than {code}"), "other", {"code": status.code})
         return status
 
-    def is_task(self, values: dict[str, Any]) -> bool:
+    def is_task(self, values: dict[str, object]) -> bool:
         row = self.instance
         kind = values.get("task_kind", row.task_kind if row else Post.TaskKind.FEEDBACK)
         if row and (kind == Post.TaskKind.FEEDBACK) != (row.category_id is not None):

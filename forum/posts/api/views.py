@@ -72,7 +72,7 @@ class PostListing(Listing):
         columns = super().columns(order)
         return {f"sort_key__{name}": value for name, value in columns.items()} if is_by_change(order) else columns
 
-    def sort(self, rows: QuerySet[Any], order: str | None) -> QuerySet[Any]:
+    def sort(self, rows: QuerySet[Any], order: str | None) -> QuerySet[Model]:
         rows = super().sort(rows, order)
         return rows.filter(sort_key__category_id__isnull=self.has_tasks) if is_by_change(order) else rows
 

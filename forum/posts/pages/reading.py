@@ -110,7 +110,7 @@ class PostPage(ForumPage):
     def find(self, id: int) -> Any:
         """Return the post, annotated with what the page shows of related rows. Raise Http404 if the user may not read it."""
         account, user = self.request.account, self.request.user
-        arguments: dict[str, Any] = {} if user is None else {"user_id": user.id, "is_team": user.is_team}
+        arguments: dict[str, object] = {} if user is None else {"user_id": user.id, "is_team": user.is_team}
         if user is not None and user.is_team:
             arguments |= user.access.arguments
         post = _posts.first(account_id=account.id, forum_id=self.request.forum.id, id=id, **arguments)
@@ -201,7 +201,9 @@ def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None =
 
 
 @prepared(account_id=int, post_id=int, responsible_ids=list)
-def _proxy_votes(account_id: int, post_id: int, responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+def _proxy_votes(
+    account_id: int, post_id: int, responsible_ids: Collection[int] | None = None
+) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     votes = account.proxy_votes.of_post(post_id).limited_to(prepared_access(responsible_ids)).with_names()
     return votes.values_list("client_name", "contact_name")[:MAX_VOTERS]

@@ -50,7 +50,7 @@ class PostStatusForm(Form):
     # The digest of the response when the form was opened.
     seen = forms.CharField(required=False, max_length=16, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, post: Post, statuses: list[Status], **kwargs: Any):
+    def __init__(self, *args: object, post: Post, statuses: list[Status], **kwargs: object):
         initial = {"status_id": post.status_id, "response": post.response or "", "seen": digest(post.response)}
         super().__init__(*args, initial=initial, auto_id="status-%s", **kwargs)
         cast(forms.ChoiceField, self.fields["status_id"]).choices = [
@@ -60,7 +60,7 @@ class PostStatusForm(Form):
     def clean_response(self) -> str:
         return normalize_text(self.cleaned_data["response"])
 
-    def changes(self, post: Post) -> dict[str, Any]:
+    def changes(self, post: Post) -> dict[str, object]:
         """Return the changed values. The post must be locked. Raise ValidationError if somebody else has changed the response."""
         changes = {}
         if "status_id" in self.changed_data and self.cleaned_data["status_id"] != post.status_id:
@@ -109,7 +109,9 @@ class PlaceForm(Form):
         label=gettext_lazy("Private: only its author and the team can see it"), required=False, show_hidden_initial=True
     )
 
-    def __init__(self, *args: Any, post: Post, categories: Iterable[Category], team: Iterable[tuple], **kwargs: Any):
+    def __init__(
+        self, *args: object, post: Post, categories: Iterable[Category], team: Iterable[tuple], **kwargs: object
+    ):
         initial = {name: getattr(post, name) for name in ("category_id", "responsible_id", "private")}
         super().__init__(*args, initial=initial | {"tags": ", ".join(post.tags)}, auto_id="place-%s", **kwargs)
         cast(forms.ChoiceField, self.fields["category_id"]).choices = [
