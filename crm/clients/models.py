@@ -58,7 +58,7 @@ def lock_emails(account_id: int, keys: set[str]) -> None:
 LAST_ACTIVITY: list[Subquery] = []
 
 
-class ClientQuerySet(AccessQuerySet):
+class ClientQuerySet(AccessQuerySet[Any]):
     def with_counts(self, account: Account, access: Access = ALL_ROWS) -> Self:
         """Annotate each client with the numbers of its contacts, posts and deals, and with the time of the last activity.
 
@@ -68,11 +68,11 @@ class ClientQuerySet(AccessQuerySet):
         each other.
         """
 
-        def count_of_client(rows: TrashableQuerySet) -> Subquery:
+        def count_of_client(rows: TrashableQuerySet[Any]) -> Subquery:
             groups = rows.filter(client_id=OuterRef("id")).order_by().values("client_id")
             return Subquery(groups.annotate(figure=Count("*")).values("figure"))
 
-        related: dict[str, TrashableQuerySet] = {
+        related: dict[str, TrashableQuerySet[Any]] = {
             "contacts": account.contacts.live().limited_to(access),
             "posts": account.posts.live().limited_to(access),
             "deals": account.deals.live().limited_to(access),

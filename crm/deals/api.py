@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpResponse
 from django.utils import translation
 from django.utils.translation import gettext
@@ -160,7 +160,7 @@ class DealSerializer(DefinedFieldsSerializer):
 class StatusesFilter(WireFilter):
     """A filter for the deals whose status has a value in a column of its own, such as the outcome."""
 
-    def filter(self, rows: QuerySet, value: Any) -> QuerySet:
+    def filter(self, rows: QuerySet[Model], value: Any) -> QuerySet[Model]:
         if value is None:
             return rows
         statuses = self.parent.account.deal_statuses()

@@ -98,7 +98,7 @@ class ExternallyIdentified(CRMResource):
 
     @classmethod
     def lock_holder(
-        cls, rows: TrashableQuerySet, account_id: int, pairs: dict[str, str], access: Access
+        cls, rows: TrashableQuerySet[Self], account_id: int, pairs: dict[str, str], access: Access
     ) -> Self | None:
         """Lock and return the row that holds any of the pairs.
 

@@ -34,7 +34,7 @@ TARGETS = ("client", "contact")
 TARGET_COLUMNS = [name for target in TARGETS for name in (f"{target}_id", f"trashed_{target}_id")]
 
 
-class UserLinkQuerySet(AccessQuerySet):
+class UserLinkQuerySet(AccessQuerySet[Any]):
     def limited_to(self, access: Access) -> Self:
         """Return the links to clients and contacts that are accessible."""
         if not access.is_limited:

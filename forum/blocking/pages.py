@@ -27,7 +27,7 @@ class AuthorPage(ForumTeamPage):
     actions = {"block": "block", "block_only": "block_only", "unblock": "unblock"}
 
     def find(self, id: int) -> User:  # type: ignore[override]  # a user
-        author = self.request.account.users.filter(id=id).first()
+        author: User | None = self.request.account.users.filter(id=id).first()
         if author is None:
             raise Http404
         author.account = self.request.account

@@ -41,7 +41,8 @@ class CategoryQuerySet(models.QuerySet["Category"]):
 
     def find_first(self, account_id: int, forum_id: int) -> "Category | None":
         """Return the first category of a forum."""
-        return _first_category.first(account_id=account_id, forum_id=forum_id)
+        result: Category | None = _first_category.first(account_id=account_id, forum_id=forum_id)
+        return result
 
     def list_all(self, account_id: int, forum_id: int) -> "list[Category]":
         """Return the categories of a forum, in order."""

@@ -254,7 +254,8 @@ def _access_of_person(
     person = Person(account_id, user_id, email_key, domain)
     conditions = {"is_member": person.membership(forum_id), "is_listed": person.listing(forum_id)}
     forums = account_of(account_id).forums.filter(id=forum_id).annotate(**conditions)
-    return forums.values_list("access", "segment_id", *conditions)
+    found: models.QuerySet[models.Model] = forums.values_list("access", "segment_id", *conditions)
+    return found
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,13 @@ class ForumQuerySet(models.QuerySet["Forum"]):
 
     def find_at_host(self, account_id: int, host_id: int) -> tuple[int, str] | None:
         """Return the id and the name of the forum of a host (`accounts.hosts.sites`)."""
-        return _forum_at_host.first(account_id=account_id, host_id=host_id)
+        result: tuple[int, str] | None = _forum_at_host.first(account_id=account_id, host_id=host_id)
+        return result
 
     def with_account(self, account_id: int, id: int) -> "Forum | None":
         """Return the forum with its account, read in one statement (`accounts.hosts.sites`)."""
-        return _forum_with_account.first(account_id=account_id, id=id)
+        result: Forum | None = _forum_with_account.first(account_id=account_id, id=id)
+        return result
 
     def with_hosts(self, account: Account) -> list[tuple[int, str, str]]:
         """Return the ids and the names of the forums of an account, and the stored names of their hosts, the default forum first."""

@@ -103,7 +103,8 @@ def _tabs_of_posts(account_id: int, forum_id: int, user_id: int) -> models.Query
     reported = [_reported_posts(account, forum_id), _reported_comments(account, forum_id)]
     for tab, rows in (("unapproved", comments), *(("reported", rows) for rows in reported)):
         tabs.append(rows.annotate(tab=Value(tab)).values_list("tab")[: MAX_COUNT + 1])
-    return tabs[0].union(*tabs[1:], all=True)
+    found: models.QuerySet[models.Model] = tabs[0].union(*tabs[1:], all=True)
+    return found
 
 
 @prepared(account_id=int, forum_id=int)

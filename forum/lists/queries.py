@@ -167,7 +167,10 @@ class PostQuerySet(AccessQuerySet[Any]):
         author_id = closed_author_id(user)
         author_filter = {} if author_id is None else {"author_id": author_id}
         account_id = account_id if user is None else user.account_id
-        return _post_values.first(account_id=account_id, forum_id=forum_id, id=id, columns=columns, **author_filter)
+        result: tuple[Any, ...] | None = _post_values.first(
+            account_id=account_id, forum_id=forum_id, id=id, columns=columns, **author_filter
+        )
+        return result
 
     def page(
         self,

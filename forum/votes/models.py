@@ -46,7 +46,8 @@ class VoteBaseQuerySet(DerivingQuerySet[models.Model]):
                 """,  # noqa: S608
                 [to_id, account_id, from_id],
             )
-            return cursor.rowcount
+            result: int = cursor.rowcount
+            return result
 
     def undo_copy(self, account_id: int, *, from_id: int, to_id: int, other_ids: list[int]) -> int:
         """Undo `copy`, and return the number of deleted votes.

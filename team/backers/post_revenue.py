@@ -202,7 +202,9 @@ def posts_of_users(
     return [values_of("post_id", votes), values_of("id", account.posts.without_tasks().filter(user_id__in=users))]
 
 
-def posts_of_customers(account: Account, column: str, ids: QuerySet[Any, Any] | Collection[int]) -> list[QuerySet]:
+def posts_of_customers(
+    account: Account, column: str, ids: QuerySet[Any, Any] | Collection[int]
+) -> list[QuerySet[models.Model, object]]:
     """Return queries for the posts that clients or contacts are behind. `column` is `client_id` or `contact_id`."""
     condition = {f"{column}__in": ids}
     users = values_of("user_id", account.user_links.confirmed().filter(**condition))
@@ -213,7 +215,9 @@ def posts_of_customers(account: Account, column: str, ids: QuerySet[Any, Any] | 
     ]
 
 
-def affected_posts(account: Account, kind: str, ids: QuerySet[Any, Any] | Collection[int]) -> list[QuerySet]:
+def affected_posts(
+    account: Account, kind: str, ids: QuerySet[Any, Any] | Collection[int]
+) -> list[QuerySet[models.Model, object]]:
     """Return queries for the ids of posts whose figures depend on rows of a kind."""
     if kind == RevenueChange.Kind.USER:
         return posts_of_users(account, ids)

@@ -69,8 +69,9 @@ def total_revenue(account: Account, user: User, post_id: int) -> list[Revenue]:
     return [as_revenue(row) for row in order_by_currency(account, rows)]
 
 
-def order_by_revenue(clients: QuerySet, account: Account, user: User) -> QuerySet:
+def order_by_revenue(clients: QuerySet[Model], account: Account, user: User) -> QuerySet[Model]:
     """Order clients by the sum of their open and won deals in the currency of the account, the highest first."""
     revenue = revenue_by(account, user.access, "client_id", client_id=OuterRef("id"), currency=account.currency)
     total = revenue.annotate(total=F("open_sum") + F("won_sum")).values("total")[:1]
-    return clients.annotate(total=Coalesce(Subquery(total), Decimal(0))).order_by("-total", "id")
+    found: QuerySet[Model] = clients.annotate(total=Coalesce(Subquery(total), Decimal(0))).order_by("-total", "id")
+    return found

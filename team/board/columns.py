@@ -281,7 +281,7 @@ def _cards(account_id: int, ids: list[int], responsible_ids: Collection[int] | N
     access = prepared_access(responsible_ids)
     clients = account.clients.live().limited_to(access).filter(id=OuterRef("client_id"))
     deals = account.deals.live().limited_to(access).filter(id__any=ids)
-    return deals.annotate(
+    found: QuerySet[Model, object] = deals.annotate(
         column_id=COLUMN_ID,
         client_name=Subquery(clients.values("name")),
         responsible_name=name_of_user("responsible_id"),
@@ -291,6 +291,7 @@ def _cards(account_id: int, ids: list[int], responsible_ids: Collection[int] | N
         *("responsible_name", "expected_close_date", "stage_entered_at", "board_position"),
         "is_planned",
     )
+    return found
 
 
 def total_of(status: Status, currency: str, deals: int, price: Decimal) -> Total:

@@ -294,7 +294,7 @@ class FieldEdit:
         currency = currency or currency_of(self.field, self.row, self.account)
         return display(self.field, value, self.account, self.user, currency=currency)
 
-    def save(self, rows: QuerySet) -> bool:
+    def save(self, rows: QuerySet[Model]) -> bool:
         """Write the value to the only row of `rows`. Return whether the row has the value now; otherwise the form has the errors."""
         if not self.form.is_valid():
             return False
@@ -308,7 +308,7 @@ class FieldEdit:
                 self.form.add_error("value" if own else None, field_message(error) if own else error_sentence(error))
         return False
 
-    def _write(self, rows: QuerySet) -> bool:
+    def _write(self, rows: QuerySet[Model]) -> bool:
         row: CRMResource | None = rows.locked().first()  # type: ignore[attr-defined]  # of every TrashableQuerySet
         if row is None:
             raise Conflict(_("It was deleted in the meantime, or you may no longer see it."))

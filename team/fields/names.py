@@ -25,7 +25,7 @@ def name_of_user(column: str) -> Subquery:
     return Subquery(users.values(nick=Coalesce(NullIf("name", Value("", CharField())), F("login")))[:1])
 
 
-def name_of_row(rows: QuerySet, column: str) -> Subquery:
+def name_of_row(rows: QuerySet[Model], column: str) -> Subquery:
     """Return the name of the row of `rows` whose id is in a column."""
     return Subquery(rows.filter(id=OuterRef(column)).values("name")[:1])
 

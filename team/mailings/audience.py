@@ -110,7 +110,8 @@ def filter_by_deals(account: Account, user: User, rows: list[ValuesRow], outcome
     """Return the rows that have a deal with the outcome. A contact also has the deals of its client."""
 
     def client_of(row: ValuesRow) -> int | None:
-        return row["id"] if row["resource"] == "client" else row["client_id"]
+        result: int | None = row["id"] if row["resource"] == "client" else row["client_id"]
+        return result
 
     contact_ids = [row["id"] for row in rows if row["resource"] == "contact"]
     of_rows = Q(client_id__in={client_of(row) for row in rows} - {None}) | Q(contact_id__in=contact_ids)

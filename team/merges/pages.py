@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
 from django.http import Http404, HttpResponse
 from django.urls import reverse
@@ -93,12 +93,12 @@ class MergeRecordsPage(TeamPage):
     def route(self) -> str:
         return MERGE_ROUTES[self.resource]
 
-    def rows(self) -> QuerySet:
+    def rows(self) -> QuerySet[Model]:
         """Return the records that the user may access, including those in the trash."""
-        rows: QuerySet = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
+        rows: QuerySet[Model] = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
         return rows
 
-    def live_rows(self) -> QuerySet:
+    def live_rows(self) -> QuerySet[Any]:
         """Return those that are not in the trash, with the names of the rows to which they link."""
         rows = self.rows().live()  # type: ignore[attr-defined]  # of every TrashableQuerySet
         return with_linked_names(rows, self.kind, self.request.account, self.request.user.access)
@@ -248,7 +248,7 @@ def moved_numbers(account: Account, user: User, resource: str, id: int) -> list[
     """Return the numbers of the rows that a merge moves and that the user may access, with labels, in one statement."""
     link = {f"{resource}_id": id}
     contacts = account.contacts.live().accessible_to(user)
-    rows: dict[str | Promise, QuerySet] = {
+    rows: dict[str | Promise, QuerySet[Model]] = {
         **({gettext_lazy("Contacts"): contacts} if resource == "client" else {}),
         gettext_lazy("Deals"): account.deals.live().accessible_to(user),
         gettext_lazy("Tasks"): account.posts.live().tasks().accessible_to(user),
@@ -294,12 +294,13 @@ class UndoMergeView(TeamPage):
 # The merges of a record on its page
 
 
-def annotate_merges(rows: QuerySet, resource: str, access: Access) -> QuerySet:
+def annotate_merges(rows: QuerySet[Model], resource: str, access: Access) -> QuerySet[Model]:
     """Add the merges into each client or contact that can be undone, newest first, for `merges_of`."""
     own = {"account_id": OuterRef("account_id"), f"{resource}_id": OuterRef("id")}
     merges = Merge.objects.filter(**own).active().limited_to(access).order_by("-id")
     values = JSONObject(id="id", created_at="created_at", merged_name=f"merged_{resource}__name")
-    return rows.annotate(merges_data=ArraySubquery(merges.values(found=values)[:MAX_SHOWN]))
+    found: QuerySet[Model] = rows.annotate(merges_data=ArraySubquery(merges.values(found=values)[:MAX_SHOWN]))
+    return found
 
 
 def merges_of(row: Any) -> list[dict[str, object]]:

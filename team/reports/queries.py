@@ -133,12 +133,13 @@ class Sums:
 
 def sums_by(rows: QuerySet[Model], *columns: str) -> Iterable[tuple[Any, ...]]:
     """Return the values of the columns with the number of deals that have them and the sum of their amounts, in one statement."""
-    return (
+    result: Iterable[tuple[Any, ...]] = (
         rows.order_by()
         .values(*columns)
         .annotate(deals=Count("id"), total=Sum("price"))
         .values_list(*columns, "deals", "total")
     )
+    return result
 
 
 def share(part: int, whole: int) -> float | None:

@@ -1,6 +1,7 @@
 """The stored values of clients, contacts and deals in the Account API (JSON)."""
 
 from dataclasses import asdict
+from typing import Any
 
 from django.http import Http404, HttpResponse
 from rest_framework.response import Response
@@ -25,7 +26,7 @@ class SummaryViewSet(JSONViewSet):
             raise FieldErrors(errors.values())
         rows = getattr(self.account, f"{self.resource}s")
         rows = rows.live().accessible_to(request.user).filter(id=id)
-        row = with_stored_values(rows, self.resource, self.account, request.user.access).first()
+        row: Any = with_stored_values(rows, self.resource, self.account, request.user.access).first()
         if row is None:
             raise Http404
         zone = self.account.zone

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TypeVar
 
 from django.db.models import Case, Count, Model, Q, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
@@ -26,7 +27,10 @@ class Revenue:
 FIGURES = ("open_deals", "open_sum", "won_deals", "won_sum")
 
 
-def revenue_by(account: Account, access: Access, *columns: str, **filters: object) -> QuerySet:
+RowT = TypeVar("RowT")
+
+
+def revenue_by(account: Account, access: Access, *columns: str, **filters: object) -> QuerySet[Model, ValuesRow]:
     """Return the figures of the deals of the access, as dicts by these columns, such as `client_id` and `currency`.
 
     `filters` select the deals.
@@ -37,10 +41,11 @@ def revenue_by(account: Account, access: Access, *columns: str, **filters: objec
         figures[f"{outcome}_deals"] = Count("id", filter=Q(outcome=outcome))
         figures[f"{outcome}_sum"] = Coalesce(Sum("price", filter=Q(outcome=outcome)), Decimal(0))
     deals = deals.filter(outcome__in=(Status.Outcome.OPEN, Status.Outcome.WON)).order_by()
-    return deals.values(*columns).annotate(**figures)
+    found: QuerySet[Model, ValuesRow] = deals.values(*columns).annotate(**figures)
+    return found
 
 
-def order_by_currency(account: Account, rows: QuerySet, *first: str) -> QuerySet:
+def order_by_currency(account: Account, rows: QuerySet[Model, RowT], *first: str) -> QuerySet[Model, RowT]:
     """Order rows by the columns `first`, then by currency: that of the account comes before the others."""
     is_other = Case(When(currency=account.currency, then=Value(0)), default=Value(1))
     return rows.order_by(*first, is_other, "currency")

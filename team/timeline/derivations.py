@@ -104,7 +104,8 @@ def links_of_notes(account_id: int, ids: Sequence[int]) -> models.QuerySet[model
     entries = account_of(account_id).timeline_entries.filter(
         resource="note", resource_id__any=ids, kind__in=MIRRORED_KINDS
     )
-    return entries.order_by().values_list(*(f"{link}_id" for link in LINKS))
+    found: models.QuerySet[models.Model, object] = entries.order_by().values_list(*(f"{link}_id" for link in LINKS))
+    return found
 
 
 def follow_new_notes() -> Derivation:

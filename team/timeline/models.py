@@ -183,7 +183,10 @@ def subject_rows(account: Account, access: Access) -> dict[str, models.QuerySet[
     """Return, by resource, the rows of the access that belong to an entry, with their values as the object `found`."""
 
     def live(rows: models.QuerySet[models.Model], **values: str | Combinable) -> models.QuerySet[models.Model]:
-        return rows.filter(id=models.OuterRef("resource_id")).annotate(found=JSONObject(**values))
+        found: models.QuerySet[models.Model] = rows.filter(id=models.OuterRef("resource_id")).annotate(
+            found=JSONObject(**values)
+        )
+        return found
 
     posts = account.posts.live().filter(id=models.OuterRef("post_id"))
     votes = account.proxy_votes.limited_to(access).filter(id=models.OuterRef("resource_id"))

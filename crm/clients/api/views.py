@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from accounts.tags.api import TagFilter
 from core.api.additional_fields import CUSTOM_FIELDS, AnyScalarField, FieldTypes
@@ -113,7 +113,7 @@ class ExternalIdFieldFilter(WireFilter):
     def __init__(self) -> None:
         super().__init__(LookupText())
 
-    def filter(self, rows: QuerySet, value: str | None) -> QuerySet:
+    def filter(self, rows: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         if value is None:
             return rows
         holder_id = Client.holder_of_all(self.parent.account.id, {EXTERNAL_ID: trim(value)})

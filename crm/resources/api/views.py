@@ -93,7 +93,8 @@ class BulkViewSet(CRMViewSet):
     def read_atomic(self) -> bool:
         value = self.request.headers.get("X-Atomic", "false")
         try:
-            return BooleanField(allow_null=False).run_validation(value)
+            result: bool = BooleanField(allow_null=False).run_validation(value)
+            return result
         except FieldErrors:
             raise FieldError("x_atomic", "is not true or false", "boolean") from None
 
@@ -180,7 +181,7 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
 
         def find() -> ExternallyIdentified | None:
             row = self.model.lock_holder(
-                cast(TrashableQuerySet, self.get_queryset()), self.account.id, pairs, self.access
+                cast(TrashableQuerySet[Any], self.get_queryset()), self.account.id, pairs, self.access
             )
             if row is None:
                 return None

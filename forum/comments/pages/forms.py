@@ -20,7 +20,7 @@ class CommentTextForm(Form):
         super().__init__(*args, auto_id="comment-%s", **kwargs)
 
     def clean_content(self) -> str:
-        content = self.cleaned_data["content"]
+        content: str = self.cleaned_data["content"]
         if not content.strip():
             raise forms.ValidationError(_("Can't be blank"))
         return content

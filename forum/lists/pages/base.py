@@ -51,7 +51,7 @@ COLUMNS = (
 NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
 
 
-def as_list_item(row: tuple) -> dict[str, Any]:
+def as_list_item(row: tuple[Any, ...]) -> dict[str, Any]:
     """Return a row of `COLUMNS` as the templates of lists expect it."""
     post = dict(zip(NAMES, row, strict=True))
     post["status"] = Status(
@@ -148,7 +148,8 @@ def _customer_names(
         limit(customer.rows_of(account_of(account_id)), access).filter(id__any=ids).order_by().values_list("id", "name")
         for customer in registry.customers()
     ]
-    return queries[0].union(*queries[1:], all=True)
+    found: QuerySet[Model, object] = queries[0].union(*queries[1:], all=True)
+    return found
 
 
 def on_behalf_of(customer: str | None) -> str:

@@ -36,7 +36,8 @@ class StatusCode(ScalarField):
         code = trim(str(data))
         if code not in statuses:
             self.fail("unknown", choices=", ".join(sorted(statuses, key=lambda code: statuses[code].position)))
-        return statuses[code]
+        result: Status = statuses[code]
+        return result
 
 
 POST_FIELDS = {
@@ -129,7 +130,8 @@ class PostSerializer(AdditionalFieldsSerializer):
         current_id = self.instance.status_id if self.instance else None
         # Responses have both the id and the code. If a client sends a whole post back and changed only one of the two, that one applies.
         if status is None or (status.id == current_id != status_id):
-            return self.context["account"].statuses.get(id=status_id)
+            result: Status = self.context["account"].statuses.get(id=status_id)
+            return result
         if status_id not in (current_id, status.id):
             raise FieldError("status_id", _("is that of another status than {code}"), "other", {"code": status.code})
         return status

@@ -36,7 +36,8 @@ class ChangedSinceFilter(WireFilter):
     def filter(self, rows: QuerySet[Any], value: Any) -> QuerySet[Any]:
         if value is None:
             return rows
-        return super().filter(rows, value).filter(sort_key__category_id__isnull=self.is_task)
+        found: QuerySet[Any] = super().filter(rows, value).filter(sort_key__category_id__isnull=self.is_task)
+        return found
 
 
 class PostFilters(ListFilters):

@@ -177,7 +177,8 @@ def _posts(
         originals = account.posts.filter(id=OuterRef("duplicate_from_id"))
         annotations["original_title"] = Subquery(originals.values("title"))
     posts = account.posts.visible_in_forum(user).of_forum(forum_id).without_tasks().filter(id=id)
-    return posts.select_related("status").annotate(**annotations)[:1]
+    found: QuerySet[Post] = posts.select_related("status").annotate(**annotations)[:1]
+    return found
 
 
 @prepared(account_id=int, post_id=int)

@@ -148,7 +148,7 @@ class NewPostPage(CreatingTextPage):
         return NewPostForm(*args, categories=self.categories, **kwargs)
 
     @property
-    def categories(self) -> list:
+    def categories(self) -> list[Category]:
         """The categories; none for a visitor of a private forum."""
         request = self.request
         return categories_of(request.account, request.forum.id) if request.forum.may_be_read_by(request.user) else []
@@ -209,7 +209,7 @@ class NewPostPage(CreatingTextPage):
         )
 
 
-def similar_to(request: ForumUserRequest, title: str) -> list[dict]:
+def similar_to(request: ForumUserRequest, title: str) -> list[dict[str, object]]:
     """Return the suggestions with similar titles, for `forum/posts/similar.html`."""
     title = title.strip()
     if len(title) < 3:

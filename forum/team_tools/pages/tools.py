@@ -110,7 +110,12 @@ class PlaceForm(Form):
     )
 
     def __init__(
-        self, *args: object, post: Post, categories: Iterable[Category], team: Iterable[tuple], **kwargs: object
+        self,
+        *args: object,
+        post: Post,
+        categories: Iterable[Category],
+        team: Iterable[tuple[int, str, str]],
+        **kwargs: object,
     ):
         initial = {name: getattr(post, name) for name in ("category_id", "responsible_id", "private")}
         super().__init__(*args, initial=initial | {"tags": ", ".join(post.tags)}, auto_id="place-%s", **kwargs)
@@ -124,7 +129,8 @@ class PlaceForm(Form):
 
     def clean_tags(self) -> list[str]:
         try:
-            return TagsField().run_validation(self.cleaned_data["tags"])
+            result: list[str] = TagsField().run_validation(self.cleaned_data["tags"])
+            return result
         except FieldError as error:
             raise forms.ValidationError(
                 TAG_ERRORS.get(error.code) or _("Has characters that can't be stored")
@@ -201,7 +207,8 @@ class ToolsPage(ResubmittableTeamPage):
         try:
             return self.find(id)
         except PostInTrash:
-            return self.posts.get(id=id)
+            result: Post = self.posts.get(id=id)
+            return result
 
     def change_status(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find_even_if_trashed(id)

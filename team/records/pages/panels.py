@@ -75,7 +75,10 @@ def _deals(account_id: int, responsible_ids: Collection[int] | None = None, **fi
     account: Account = account_of(account_id)
     deals = account.deals.live().limited_to(prepared_access(responsible_ids)).filter(**filters)
     columns = ("id", "name", "price", "currency", "status_data")
-    return deals.annotate(status_data=status_of_row()).order_by("-id").values(*columns)[: PANEL_SIZE + 1]
+    found: QuerySet[Model, object] = (
+        deals.annotate(status_data=status_of_row()).order_by("-id").values(*columns)[: PANEL_SIZE + 1]
+    )
+    return found
 
 
 def contacts_of(request: TeamRequest, client_id: int) -> Panel:
@@ -130,7 +133,10 @@ def _tasks(
     tasks = account.posts.live().filter(condition, category_id=None, closed=False).limited_to(access)
     tasks = tasks.annotate(responsible=name_of_user("responsible_id"))
     columns = ("id", "title", "scheduled_at", "responsible", "task_kind")
-    return tasks.order_by(F("scheduled_at").asc(nulls_last=True), "id").values(*columns)[: PANEL_SIZE + 1]
+    found: QuerySet[Model, object] = tasks.order_by(F("scheduled_at").asc(nulls_last=True), "id").values(*columns)[
+        : PANEL_SIZE + 1
+    ]
+    return found
 
 
 def feedback_of(request: TeamRequest, link: dict[str, int], *, user_ids: list[int]) -> Panel:
@@ -162,7 +168,8 @@ def _feedback(account_id: int, user_ids: list[int] | None = None, **link: int) -
         for is_vote, querysets in ((False, written), (True, voted))
         for rows in querysets
     ]
-    return queries[0].union(*queries[1:], all=True).order_by("-id", "is_vote")
+    found: QuerySet[Model, object] = queries[0].union(*queries[1:], all=True).order_by("-id", "is_vote")
+    return found
 
 
 def find_suggestions(request: TeamRequest, q: str) -> list[tuple[int, str]]:

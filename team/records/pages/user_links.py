@@ -80,7 +80,7 @@ def _linked_users(
     return found[: MAX_LINKS + 1]
 
 
-def _first(links: QuerySet, contact_id: Combinable, contact_name: Combinable | None = None) -> QuerySet:
+def _first(links: QuerySet[Model], contact_id: Combinable, contact_name: Combinable | None = None) -> QuerySet[Model]:
     order = Case(*(When(state=state, then=Value(number)) for state, number in ORDER.items()), default=Value(0))
     rows = links.annotate(
         order=order,
@@ -89,7 +89,8 @@ def _first(links: QuerySet, contact_id: Combinable, contact_name: Combinable | N
         contact_name=contact_name or Value(None, output_field=User._meta.get_field("name")),
     )
     columns = ("id", "state", "creator_id", "user_id", "user_name", "of_contact", "contact_name", "order")
-    return rows.order_by("order", "id").values(*columns)[: MAX_LINKS + 1]
+    found: QuerySet[Model] = rows.order_by("order", "id").values(*columns)[: MAX_LINKS + 1]
+    return found
 
 
 def find_members(request: TeamRequest, q: str) -> list[User]:

@@ -286,7 +286,7 @@ class EditTaskPage(TaskFormPage):
     """The form of an existing task. If another user has changed the task meanwhile, nothing is written until it is sent again."""
 
     def find_task(self, id: int) -> Post:
-        task = all_tasks(self.request.account, self.request.user).filter(id=id).first()
+        task: Post | None = all_tasks(self.request.account, self.request.user).filter(id=id).first()
         if task is None:
             raise Http404
         return task
