@@ -3,10 +3,11 @@
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Self
 
-from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models
+from django.utils.translation import gettext_lazy as _
 
 from core.db.tenancy import FoldedField, TenantModel, fold, foreign_object
+from core.rows.declared import TagNames
 from core.rows.trash import Trashable
 from core.rows.trimmed import TrimmedCharField, name_key, trim
 
@@ -134,7 +135,7 @@ class Tagged(Trashable):
     if TYPE_CHECKING:
         account_id: int
 
-    tags = ArrayField(models.TextField(), default=list)
+    tags = TagNames(_("Tags"), models.TextField(), default=list)
 
     class Meta:
         abstract = True

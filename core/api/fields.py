@@ -57,7 +57,9 @@ class WireField(Field[Any, Any, Any, Any]):
 
     default_error_messages = {"required": MISSING, "null": MISSING, "scalar": _("must be a single value")}
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, *, after: str = "", **kwargs: Any) -> None:
+        # The name of the field that it follows in a response, if its place is not that of its declaration.
+        self.after = after
         required = kwargs.setdefault("required", False)
         if not kwargs.get("read_only"):
             kwargs.setdefault("allow_null", not required)
@@ -373,10 +375,10 @@ class RelatedField(ReferenceMixin, IntegerField):
 
     default_error_messages = {"missing": _("can't be found"), "number": _("is not an id"), "range": _("can't be found")}
 
-    def __init__(self, relation: str, **filters: Any) -> None:
+    def __init__(self, relation: str, *, after: str = "", **filters: Any) -> None:
         self.relation = relation
         self.filters = filters
-        super().__init__(min_value=1)
+        super().__init__(min_value=1, after=after)
 
     def to_internal_value(self, data: Any) -> int:
         number = super().to_internal_value(data)

@@ -9,8 +9,34 @@ from django.db.models import Model
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from core.api.fields import MISSING, DateTimeField, IntegerField, TextField, WireField, to_object
+from core.api.fields import (
+    MISSING,
+    BooleanField,
+    CurrencyField,
+    DateField,
+    DateTimeField,
+    DecimalField,
+    IntegerField,
+    RelatedField,
+    TagsField,
+    TextField,
+    WireField,
+    to_object,
+)
 from core.errors import FieldError, FieldErrors
+from core.rows.declared import (
+    CurrencyCode,
+    Day,
+    DeclaredField,
+    Moment,
+    Number,
+    RowId,
+    TagNames,
+    Text,
+    TrimmedText,
+    YesOrNo,
+    declared_columns,
+)
 from core.rows.trash import TrashedId
 from core.rows.trimmed import TrimmedCharField
 
@@ -35,6 +61,29 @@ def copy_field(field: WireField) -> WireField:
     copied: WireField = object.__new__(type(field))
     copied.__dict__.update(field.__dict__)
     return copied
+
+
+FIELDS: dict[type[DeclaredField], type[WireField]] = {
+    Text: TextField,
+    TrimmedText: TextField,
+    CurrencyCode: CurrencyField,
+    Number: DecimalField,
+    YesOrNo: BooleanField,
+    Day: DateField,
+    Moment: DateTimeField,
+    TagNames: TagsField,
+    RowId: IntegerField,
+}
+
+
+def make_field(column: DeclaredField) -> WireField:
+    """Return the serializer field of a declared field."""
+    if isinstance(column, RowId) and column.relation and column.editable:
+        return RelatedField(column.relation, **column.filters)
+    kind = next(FIELDS[base] for base in type(column).__mro__ if base in FIELDS)
+    if not column.editable:
+        return kind(read_only=True)
+    return kind(required=True) if column.is_required else kind()
 
 
 class WireSerializer(serializers.Serializer[Any]):
@@ -91,6 +140,8 @@ class ResourceSerializer(WireSerializer):
     sources: ClassVar[dict[str, str]] = {}
     # A text field is normalized as its column in this model. Without a `max_length`, it has that of its column.
     model: ClassVar[type[Model] | None] = None
+    # True if the serializer has a field for each declared field of its model (`core.rows.declared`).
+    is_derived: ClassVar[bool] = False
 
     # Derived from the fields of each subclass: the names of the fields in responses, the names of times, and the columns of `names`.
     names: ClassVar[tuple[str, ...]]
@@ -106,9 +157,11 @@ class ResourceSerializer(WireSerializer):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        declared = declared_fields(cls)
         if cls.model is not None:
+            if cls.is_derived:
+                cls._add_declared_fields(cls.model)
             cls._read_columns(cls.model)
+        declared = declared_fields(cls)
         # DRF puts inherited fields first, but the times belong at the end.
         order = [name for name in declared if name not in ("created_at", "updated_at")] + ["created_at", "updated_at"]
         cls.names = tuple(name for name in order if not declared[name].write_only)
@@ -116,6 +169,32 @@ class ResourceSerializer(WireSerializer):
         cls.columns = tuple(cls.sources.get(name, name) for name in cls.names)
         cls.writable = {name: n for n, (name, field) in enumerate(declared.items()) if not field.read_only}
         cls.required_names = {name for name in cls.writable if declared[name].required}
+
+    @classmethod
+    def _add_declared_fields(cls, model: type[Model]) -> None:
+        """Add a field for each declared field of the model that the serializer does not declare itself.
+
+        The order is: the fields of base classes of the serializer, the declared fields of the model, the other fields of the serializer, and the
+        declared fields of the model's bases. A field with `after` follows the field of that name.
+        """
+        declared = declared_fields(cls)
+        own, inherited = (
+            {column.name: make_field(column) for column in columns} for columns in declared_columns(model)
+        )
+        inherited_names = {name for base in cls.__bases__ for name in getattr(base, "_declared_fields", ())}
+        first = {
+            name: field
+            for name, field in declared.items()
+            if name in inherited_names or (field.write_only and name in getattr(cls, "typed", ()))
+        }
+        added = {name: field for name, field in declared.items() if name not in first}
+        placed = {name: field for name, field in added.items() if field.after}
+        fields = own | inherited | added
+        names = list(dict.fromkeys([*own, *added, *inherited]))
+        for name, field in placed.items():
+            names.remove(name)
+            names.insert(names.index(field.after) + 1, name)
+        cls._declared_fields = {**first, **{name: fields[name] for name in names if name not in first}}
 
     @classmethod
     def _read_columns(cls, model: type[Model]) -> None:

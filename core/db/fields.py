@@ -15,6 +15,8 @@ class PlainField(models.Field):
 
     # The names of arguments that exist in Python only. Migrations do not contain them.
     python_arguments: ClassVar[tuple[str, ...]] = ()
+    # The names of arguments whose default differs from that of Django's field.
+    changed_defaults: ClassVar[tuple[str, ...]] = ()
 
     def deconstruct(self) -> Any:
         name, _path, args, kwargs = super().deconstruct()
@@ -26,7 +28,8 @@ class PlainField(models.Field):
     def clone(self) -> Self:
         _name, _path, args, kwargs = self.deconstruct()
         field_class: Any = type(self)
-        return field_class(*args, **kwargs, **{key: getattr(self, key) for key in self.python_arguments})
+        names = (*self.python_arguments, *self.changed_defaults)
+        return field_class(*args, **{**kwargs, **{name: getattr(self, name) for name in names}})
 
 
 class JSONField(PlainField, models.JSONField):

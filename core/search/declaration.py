@@ -7,8 +7,10 @@ from typing import Any, cast
 from django.apps import apps
 from django.db import connection
 from django.db.models import Field, Model, Q
+from django.db.models.signals import class_prepared
 from django.db.models.sql import Query
 
+from core.rows.declared import DeclaredField
 from core.search import operations
 
 NOT_TRASHED = Q(trashed_at=None)
@@ -52,6 +54,20 @@ class Search:
         self.short, self.numbers, self.words, self.long = short, numbers, words, long
         self.json_values, self.filters, self.not_searched = json_values, filters, not_searched
         self.is_ordered_by_name = is_ordered_by_name
+
+    def contribute_to_class(self, model: type[Model], name: str) -> None:
+        """Add the fields that the model declares as searched (`core.rows.declared`). Django calls this for an attribute of a model."""
+        setattr(model, name, self)
+        if not model._meta.abstract:
+            class_prepared.connect(self._add_declared_fields, sender=model, weak=False)
+
+    def _add_declared_fields(self, sender: type[Model], **_options: object) -> None:
+        columns = [column for column in sender._meta.local_concrete_fields if isinstance(column, DeclaredField)]
+        for kind in ("short", "numbers", "words", "long"):
+            names = (column.name for column in columns if column.searched == kind)
+            setattr(self, kind, tuple(dict.fromkeys((*getattr(self, kind), *names))))
+        reasons = {column.name: column.not_searched for column in columns if column.not_searched is not None}
+        self.not_searched = {**self.not_searched, **reasons}
 
     @property
     def searched(self) -> set[str]:

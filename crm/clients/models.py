@@ -6,9 +6,12 @@ from zlib import crc32
 from django.db import models
 from django.db.models import Count, F, OuterRef, Q, Subquery, Window
 from django.db.models.functions import Coalesce, RowNumber
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.access.rows import AccessQuerySet
 from accounts.account.models import Account
+from accounts.roles.models import ASSIGNABLE
 from accounts.tags.models import Tagged
 from accounts.users.models import User
 from core.db import locks
@@ -16,9 +19,10 @@ from core.db.tenancy import foreign_object
 from core.db.text import is_xml_text
 from core.rows.access import ALL_ROWS, Access
 from core.rows.additional_fields import NOT_SEARCHED, additional_fields
+from core.rows.declared import FieldType, LongText, Number, RowId, Text, TrimmedText, YesOrNo
 from core.rows.last_changes import LastChange, last_change_index
 from core.rows.trash import TrashableQuerySet, link_indexes, trash_index
-from core.rows.trimmed import EmailKeyField, TrimmedCharField, fold_email
+from core.rows.trimmed import EmailKeyField, fold_email
 from core.search.declaration import Search
 from crm.resources.consent import Contactable
 from crm.resources.external_ids import ExternalIdHolder, ExternallyIdentified
@@ -26,9 +30,6 @@ from crm.resources.models import (
     CRMResource,
     additional_fields_index,
     list_indexes,
-    optional_long_text,
-    optional_text,
-    optional_trimmed_text,
 )
 
 # The number of advisory locks per account that all e-mails share.
@@ -78,7 +79,7 @@ class ClientQuerySet(AccessQuerySet):
         }
         return self.annotate(
             **{f"{name}_count": Coalesce(count_of_client(rows), 0) for name, rows in related.items()},
-            last_activity=Coalesce(*LAST_ACTIVITY, F("created_at")),
+            last_activity=Coalesce(*LAST_ACTIVITY, F("created_at"), output_field=models.DateTimeField()),
         )
 
     def find_existing(
@@ -131,63 +132,53 @@ class Client(Contactable, ExternallyIdentified, Tagged, CRMResource):
     HOLDER_MODEL = ClientExternalId
     REFERRERS = ("contacts", "deals", "notes", "posts", "user_links")
 
-    name = TrimmedCharField(max_length=255)
-    email = optional_trimmed_text()
+    name = TrimmedText(_("Name"), group="contact", is_required=True, in_lists=True)
+    email = TrimmedText(_("E-mail"), type=FieldType.EMAIL, group="contact", in_lists=True, searched="short")
     email_key = EmailKeyField(source="email", null=True)
-    note = optional_long_text()
-    first_name = optional_trimmed_text()
-    last_name = optional_trimmed_text()
-    shortcut = optional_trimmed_text()
-    kind = optional_text()
-    company = models.BooleanField(null=True)
-    tax_no = optional_trimmed_text()
-    register_number = optional_trimmed_text()
-    phone = optional_trimmed_text()
-    mobile_phone = optional_trimmed_text()
-    fax = optional_trimmed_text()
-    www = optional_text()
-    street = optional_text()
-    street_no = optional_text()
-    post_code = optional_trimmed_text()
-    city = optional_text()
-    province = optional_text()
-    country = optional_text()
-    delivery_address = optional_long_text()
-    use_delivery_address = models.BooleanField(null=True)
-    bank = optional_text()
-    bank_account = optional_text()
-    discount = models.DecimalField(null=True, max_digits=20, decimal_places=6)
-    description = optional_long_text()
-    status_id = models.BigIntegerField(null=True)
-    responsible_id = models.BigIntegerField(null=True)
-    contact_id = models.BigIntegerField(null=True)
+    note = LongText(_("Note"), group="description", searched="long")
+    first_name = TrimmedText(_("First name"), group="contact", searched="short")
+    last_name = TrimmedText(_("Last name"), group="contact", searched="short")
+    shortcut = TrimmedText(_("Short name"), group="company", searched="short")
+    kind = Text(
+        pgettext_lazy("of a client", "Kind"), group="company", not_searched="a category that many clients share"
+    )
+    company = YesOrNo(_("Is a company"), group="company")
+    tax_no = TrimmedText(_("Tax number"), group="company", searched="numbers")
+    register_number = TrimmedText(_("Register number"), group="company", searched="numbers")
+    phone = TrimmedText(_("Telephone"), type=FieldType.PHONE, group="contact", in_lists=True, searched="numbers")
+    mobile_phone = TrimmedText(_("Mobile telephone"), type=FieldType.PHONE, group="contact", searched="numbers")
+    fax = TrimmedText(_("Fax"), type=FieldType.PHONE, group="contact", searched="numbers")
+    www = Text(_("Website"), type=FieldType.LINK, group="contact", searched="short")
+    street = Text(_("Street"), group="address", searched="words")
+    street_no = Text(_("House number"), group="address", searched="words")
+    post_code = TrimmedText(_("Postal code"), group="address", searched="words")
+    city = Text(_("City"), group="address", in_lists=True, searched="short")
+    province = Text(_("Province"), group="address", not_searched="shared by many clients")
+    country = Text(_("Country"), group="address", not_searched="shared by many clients")
+    delivery_address = LongText(_("Delivery address"), group="address", not_searched="mostly repeats the address")
+    use_delivery_address = YesOrNo(_("Uses the delivery address"), group="address")
+    bank = Text(_("Bank"), group="payment", not_searched="shared by many clients")
+    bank_account = Text(_("Bank account"), group="payment", not_searched="confidential")
+    discount = Number(_("Discount"), group="payment")
+    description = LongText(_("Description"), group="description", searched="long")
+    status_id = RowId(_("Status"), "statuses", type=FieldType.STATUS, filters={"kind": "client"}, in_lists=True)
+    responsible_id = RowId(_("Responsible"), "users", type=FieldType.USER, filters=ASSIGNABLE, in_lists=True)
+    contact_id = RowId(_("Main contact"), "contacts", type=FieldType.CONTACT, group="contact")
     # The main contact while it is in the trash. Restoring the contact moves the id back to `contact_id`.
     trashed_contact_id = models.BigIntegerField(null=True, editable=False)
-    url = optional_text()
-    origin = optional_text()
+    url = Text(
+        _("Address in another system"), type=FieldType.LINK, not_searched="the address of the client in another system"
+    )
+    origin = Text(_("Origin"), not_searched="the name of another system, shared by many clients")
     additional_fields = additional_fields()
 
     # The values of a new row; other rows are read `with_counts`.
     contacts_count = posts_count = deals_count = 0
 
     search = Search(
-        short=("first_name", "last_name", "email", "shortcut", "city", "www"),
-        numbers=("phone", "mobile_phone", "fax", "tax_no", "register_number"),
-        words=("street", "street_no", "post_code"),
         json_values=("external_ids",),
-        long=("note", "description"),
         filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
-        not_searched={
-            "kind": "a category that many clients share",
-            "province": "shared by many clients",
-            "country": "shared by many clients",
-            "delivery_address": "mostly repeats the address",
-            "bank": "shared by many clients",
-            "bank_account": "confidential",
-            "url": "the address of the client in another system",
-            "origin": "the name of another system, shared by many clients",
-            "additional_fields": NOT_SEARCHED,
-        },
+        not_searched={"additional_fields": NOT_SEARCHED},
     )
     objects = ClientQuerySet.as_manager()
 

@@ -8,14 +8,17 @@ from django.db import models, transaction
 from django.db.models import OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.access.rows import AccessQuerySet
+from accounts.roles.models import ASSIGNABLE
 from accounts.tags.models import ShardedCount, Tagged
 from accounts.users.models import User
 from core.db.tenancy import foreign_object
 from core.errors import FieldError
 from core.rows.access import ALL_ROWS, Access
 from core.rows.additional_fields import NOT_SEARCHED, additional_fields
+from core.rows.declared import FieldType, LongText, RowId, Text, TrimmedText
 from core.rows.last_changes import LastChange, last_change_index
 from core.rows.trash import TrashableQuerySet, TrashedId, link_indexes, trash_index
 from core.rows.trimmed import EmailKeyField, NameKeyField, TrimmedCharField, name_key
@@ -27,9 +30,6 @@ from crm.resources.models import (
     CRMResource,
     additional_fields_index,
     list_indexes,
-    optional_long_text,
-    optional_text,
-    optional_trimmed_text,
 )
 
 
@@ -55,17 +55,18 @@ class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, CRMReso
     HOLDER_MODEL = ContactExternalId
     REFERRERS = ("clients", "deals", "notes", "posts", "user_links")
 
-    name = TrimmedCharField(max_length=255)
-    email = optional_trimmed_text()
+    name = TrimmedText(_("Name"), group="contact", is_required=True, in_lists=True)
+    email = TrimmedText(_("E-mail"), type=FieldType.EMAIL, group="contact", in_lists=True, searched="short")
     email_key = EmailKeyField(source="email", null=True)
-    note = optional_long_text()
-    first_name = optional_trimmed_text()
-    last_name = optional_trimmed_text()
-    phone = optional_trimmed_text()
-    mobile_phone = optional_trimmed_text()
-    position = optional_text()
-    description = optional_long_text()
-    responsible_id = models.BigIntegerField(null=True)
+    note = LongText(_("Note"), group="description", searched="long")
+    client_id = RowId(_("Client"), "clients", type=FieldType.CLIENT, group="company", in_lists=True)
+    first_name = TrimmedText(_("First name"), group="contact", searched="short")
+    last_name = TrimmedText(_("Last name"), group="contact", searched="short")
+    phone = TrimmedText(_("Telephone"), type=FieldType.PHONE, group="contact", in_lists=True, searched="numbers")
+    mobile_phone = TrimmedText(_("Mobile telephone"), type=FieldType.PHONE, group="contact", searched="numbers")
+    position = Text(pgettext_lazy("in a company", "Position"), group="company", in_lists=True, searched="short")
+    description = LongText(_("Description"), group="description", searched="long")
+    responsible_id = RowId(_("Responsible"), "users", type=FieldType.USER, filters=ASSIGNABLE, in_lists=True)
     additional_fields = additional_fields()
 
     # The value of a new row; other rows are read `with_list_ids`.
@@ -74,10 +75,7 @@ class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, CRMReso
     pending_list_ids: list[int] = []
 
     search = Search(
-        short=("first_name", "last_name", "email", "position"),
-        numbers=("phone", "mobile_phone"),
         json_values=("external_ids",),
-        long=("note", "description"),
         filters=("responsible_id", "creator_id", "updater_id", "tags"),
         not_searched={"additional_fields": NOT_SEARCHED},
     )

@@ -9,19 +9,14 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
-from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.models import Status
 from accounts.tags.api import TagFilter
 from core.api.additional_fields import CUSTOM_FIELDS
 from core.api.fields import (
     BooleanField,
     ChoiceField,
-    CurrencyField,
     DateField,
-    DateTimeField,
-    DecimalField,
     IntegerField,
-    RelatedField,
     TagsField,
     TextField,
     WireField,
@@ -144,28 +139,15 @@ class DealSerializer(DefinedFieldsSerializer):
     resource = "deal"
     typed = CUSTOM_FIELDS
 
-    name = TextField(required=True)
-    description = TextField()
-    price = DecimalField()
-    client_id = RelatedField("clients")
-    client = NestedClient(write_only=True)
-    try_update = BooleanField(write_only=True)
-    external_ids = ExternalIds(Deal)
-    currency = CurrencyField()
-    status_id = RelatedField("statuses", kind="deal")
-    responsible_id = RelatedField("users", **ASSIGNABLE)
-    url = TextField()
-    origin = TextField()
-    expected_close_date = DateField()
-    tags = TagsField()
-    additional_fields = DefinedFieldsField(CUSTOM_FIELDS)
-    creator_id = IntegerField(read_only=True)
-    updater_id = IntegerField(read_only=True)
-    contact_id = RelatedField("contacts")
-    won_reason = TextField()
-    lost_reason = TextField()
-    closed_at = DateTimeField(read_only=True)
-    stage_entered_at = DateTimeField(read_only=True)
+    is_derived = True
+
+    client = NestedClient(write_only=True, after="client_id")
+    try_update = BooleanField(write_only=True, after="client")
+    external_ids = ExternalIds(Deal, after="try_update")
+    tags = TagsField(after="expected_close_date")
+    additional_fields = DefinedFieldsField(CUSTOM_FIELDS, after="tags")
+    creator_id = IntegerField(read_only=True, after="additional_fields")
+    updater_id = IntegerField(read_only=True, after="creator_id")
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         """Leave out a null currency, because a deal always has one, and `try_update`, which the nested client has."""

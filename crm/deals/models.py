@@ -6,22 +6,25 @@ from typing import Any, Self
 from django.db import models, transaction
 from django.db.models import OuterRef, Q, Subquery, Value
 from django.db.models.functions import Coalesce
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.access.rows import AccessQuerySet
+from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.models import Status
 from accounts.tags.models import Tagged
 from accounts.users.models import User
 from core.db.derived import Derivation, insert_with, register
 from core.db.tenancy import foreign_object
 from core.rows.additional_fields import NOT_SEARCHED, additional_fields
+from core.rows.declared import CurrencyCode, Day, FieldType, LongText, Moment, Number, RowId, Text, TrimmedText
 from core.rows.last_changes import LastChange, last_change_index
 from core.rows.trash import link_indexes, trash_index
-from core.rows.trimmed import CurrencyCodeField, TrimmedCharField
 from core.search.declaration import Search
 from crm.clients.models import Client, LinkedToClient
 from crm.deals.stages import NEW_STAGES, keys_of_deals, outcomes_of, record_stages, stage_indexes
 from crm.resources.external_ids import ExternalIdHolder, ExternallyIdentified
-from crm.resources.models import CRMResource, additional_fields_index, list_indexes, optional_long_text, optional_text
+from crm.resources.models import CRMResource, additional_fields_index, list_indexes
 
 
 class DealExternalId(ExternalIdHolder):
@@ -60,23 +63,32 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, CRMResource):
     HOLDER_MODEL = DealExternalId
     REFERRERS = ("notes", "posts")
 
-    name = TrimmedCharField(max_length=255)
-    description = optional_long_text()
-    price = models.DecimalField(null=True, max_digits=20, decimal_places=6)
-    currency = CurrencyCodeField(max_length=255)
-    status_id = models.BigIntegerField(null=True)
-    responsible_id = models.BigIntegerField(null=True)
-    url = optional_text()
-    origin = optional_text()
-    expected_close_date = models.DateField(null=True)
-    contact_id = models.BigIntegerField(null=True)
+    name = TrimmedText(_("Name"), group="deal", is_required=True, in_lists=True)
+    description = LongText(_("Description"), group="description", searched="long")
+    price = Number(_("Amount"), type=FieldType.MONEY, group="deal", in_lists=True)
+    client_id = RowId(_("Client"), "clients", type=FieldType.CLIENT, group="deal", in_lists=True)
+    currency = CurrencyCode(
+        _("Currency"), group="deal", null=False, max_length=255, not_searched="a code that most deals share"
+    )
+    status_id = RowId(
+        _("Status"), "statuses", type=FieldType.STATUS, filters={"kind": "deal"}, group="deal", in_lists=True
+    )
+    responsible_id = RowId(
+        _("Responsible"), "users", type=FieldType.USER, filters=ASSIGNABLE, group="deal", in_lists=True
+    )
+    url = Text(
+        _("Address in another system"), type=FieldType.LINK, not_searched="the address of the deal in another system"
+    )
+    origin = Text(_("Origin"), not_searched="the name of another system, shared by many deals")
+    expected_close_date = Day(_("Expected close"), group="deal", in_lists=True)
+    contact_id = RowId(_("Contact"), "contacts", type=FieldType.CONTACT, group="deal")
     # The contact while it is in the trash. Restoring the contact moves the id back to `contact_id`.
     trashed_contact_id = models.BigIntegerField(null=True, editable=False)
-    won_reason = optional_text()
-    lost_reason = optional_text()
+    won_reason = Text(_("Reason for winning"), group="deal", not_searched="mostly one of a few texts")
+    lost_reason = Text(_("Reason for losing"), group="deal", not_searched="mostly one of a few texts")
     # `flush` sets these columns when the status changes (`crm.deals.stages`). They are null for a deal without a status.
-    closed_at = models.DateTimeField(null=True, editable=False)
-    stage_entered_at = models.DateTimeField(null=True, editable=False)
+    closed_at = Moment(pgettext_lazy("of a deal", "Closed"), group="deal", null=True, editable=False)
+    stage_entered_at = Moment(_("In this status since"), group="deal", null=True, editable=False)
     # The order of the deals in a status. A deal that gets a status comes first, unless the write also sets its position.
     board_position = models.BigIntegerField(null=True, editable=False)
     additional_fields = additional_fields()
@@ -88,16 +100,8 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, CRMResource):
 
     search = Search(
         json_values=("external_ids",),
-        long=("description",),
         filters=("status_id", "responsible_id", "creator_id", "updater_id", "tags"),
-        not_searched={
-            "currency": "a code that most deals share",
-            "url": "the address of the deal in another system",
-            "origin": "the name of another system, shared by many deals",
-            "won_reason": "mostly one of a few texts",
-            "lost_reason": "mostly one of a few texts",
-            "additional_fields": NOT_SEARCHED,
-        },
+        not_searched={"additional_fields": NOT_SEARCHED},
     )
     objects = DealQuerySet.as_manager()
 

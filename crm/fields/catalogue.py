@@ -15,48 +15,25 @@ the catalogue, so that each field has the same name, label and type everywhere:
   `money` a number.
 - `crm.resources.api.writing.write_row` writes values by these names, with the same validation as the JSON API.
 
-A new field of a model has its line here. `tests/crm/fields/test_fields.py` names a field that is missing.
+The built-in fields are those that the models declare (`core.rows.declared`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from enum import StrEnum
+from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
+from core.registry import registry
+from core.rows.declared import DeclaredField, FieldType, declared_columns
 from crm.fields.models import FieldDefinition, definitions_of
 
 if TYPE_CHECKING:
     from accounts.account.models import Account
-
-
-class FieldType(StrEnum):
-    """The type of a field: the types that an account can define, and further types of built-in fields."""
-
-    TEXT = "text"
-    LONG_TEXT = "long_text"
-    NUMBER = "number"
-    MONEY = "money"
-    DATE = "date"
-    BOOLEAN = "boolean"
-    CHOICE = "choice"
-    CHOICES = "choices"
-    LINK = "link"
-    EMAIL = "email"
-    PHONE = "phone"
-    TIME = "time"
-    CURRENCY = "currency"
-    USER = "user"
-    STATUS = "status"
-    TAGS = "tags"
-    CLIENT = "client"
-    CONTACT = "contact"
-    DEAL = "deal"
 
 
 # The headings of the groups, in the order of a page.
@@ -68,6 +45,7 @@ GROUPS: dict[str, str | Promise] = {
     "company": _("Company"),
     "payment": _("Payment"),
     "other": _("Other"),
+    "description": _("Description"),
     "custom": _("Custom fields"),
 }
 
@@ -130,116 +108,28 @@ def defined_name(key: str) -> str:
     return f"additional_fields[{key}]"
 
 
-def _field(
-    name: str,
-    label: str | Promise,
-    type: FieldType = FieldType.TEXT,
-    group: str = "other",
-    *,
-    required: bool = False,
-    read_only: bool = False,
-    in_lists: bool = False,
-) -> Field:
-    return Field(name, label, type, group, required, read_only, in_lists)
-
-
-_CREATED = (
-    _field("creator_id", _("Created by"), FieldType.USER, read_only=True),
-    _field("created_at", _("Created"), FieldType.TIME, read_only=True),
-    _field("updater_id", _("Changed by"), FieldType.USER, read_only=True),
-    _field("updated_at", _("Changed"), FieldType.TIME, read_only=True),
-)
-
-_CONSENT = (
-    _field("consent", _("Agrees to be contacted"), FieldType.BOOLEAN),
-    _field("consent_at", _("Answer recorded"), FieldType.TIME, read_only=True),
-    _field("consent_by_id", _("Answer recorded by"), FieldType.USER, read_only=True),
-    _field("do_not_contact", _("Do not contact"), FieldType.BOOLEAN),
-    _field("do_not_contact_at", _("“Do not contact” changed"), FieldType.TIME, read_only=True),
-    _field("do_not_contact_by_id", _("“Do not contact” changed by"), FieldType.USER, read_only=True),
-)
-
-BUILTIN: dict[str, tuple[Field, ...]] = {
-    "client": (
-        _field("name", _("Name"), group="contact", required=True, in_lists=True),
-        _field("first_name", _("First name"), group="contact"),
-        _field("last_name", _("Last name"), group="contact"),
-        _field("email", _("E-mail"), FieldType.EMAIL, "contact", in_lists=True),
-        _field("phone", _("Telephone"), FieldType.PHONE, "contact", in_lists=True),
-        _field("mobile_phone", _("Mobile telephone"), FieldType.PHONE, "contact"),
-        _field("fax", _("Fax"), FieldType.PHONE, "contact"),
-        _field("www", _("Website"), FieldType.LINK, "contact"),
-        _field("contact_id", _("Main contact"), FieldType.CONTACT, "contact"),
-        _field("street", _("Street"), group="address"),
-        _field("street_no", _("House number"), group="address"),
-        _field("post_code", _("Postal code"), group="address"),
-        _field("city", _("City"), group="address", in_lists=True),
-        _field("province", _("Province"), group="address"),
-        _field("country", _("Country"), group="address"),
-        _field("delivery_address", _("Delivery address"), FieldType.LONG_TEXT, "address"),
-        _field("use_delivery_address", _("Uses the delivery address"), FieldType.BOOLEAN, "address"),
-        _field("company", _("Is a company"), FieldType.BOOLEAN, "company"),
-        _field("shortcut", _("Short name"), group="company"),
-        _field("kind", pgettext_lazy("of a client", "Kind"), group="company"),
-        _field("tax_no", _("Tax number"), group="company"),
-        _field("register_number", _("Register number"), group="company"),
-        _field("bank", _("Bank"), group="payment"),
-        _field("bank_account", _("Bank account"), group="payment"),
-        _field("discount", _("Discount"), FieldType.NUMBER, "payment"),
-        _field("status_id", _("Status"), FieldType.STATUS, in_lists=True),
-        _field("responsible_id", _("Responsible"), FieldType.USER, in_lists=True),
-        _field("tags", _("Tags"), FieldType.TAGS),
-        _field("note", _("Note"), FieldType.LONG_TEXT),
-        _field("description", _("Description"), FieldType.LONG_TEXT),
-        _field("url", _("Address in another system"), FieldType.LINK),
-        _field("origin", _("Origin")),
-        *_CONSENT,
-        *_CREATED,
-    ),
-    "contact": (
-        _field("name", _("Name"), group="contact", required=True, in_lists=True),
-        _field("first_name", _("First name"), group="contact"),
-        _field("last_name", _("Last name"), group="contact"),
-        _field("email", _("E-mail"), FieldType.EMAIL, "contact", in_lists=True),
-        _field("phone", _("Telephone"), FieldType.PHONE, "contact", in_lists=True),
-        _field("mobile_phone", _("Mobile telephone"), FieldType.PHONE, "contact"),
-        _field("client_id", _("Client"), FieldType.CLIENT, "company", in_lists=True),
-        _field("position", pgettext_lazy("in a company", "Position"), group="company", in_lists=True),
-        _field("responsible_id", _("Responsible"), FieldType.USER, in_lists=True),
-        _field("tags", _("Tags"), FieldType.TAGS),
-        _field("note", _("Note"), FieldType.LONG_TEXT),
-        _field("description", _("Description"), FieldType.LONG_TEXT),
-        *_CONSENT,
-        *_CREATED,
-    ),
-    "deal": (
-        _field("name", _("Name"), group="deal", required=True, in_lists=True),
-        _field("client_id", _("Client"), FieldType.CLIENT, "deal", in_lists=True),
-        _field("contact_id", _("Contact"), FieldType.CONTACT, "deal"),
-        _field("price", _("Amount"), FieldType.MONEY, "deal", in_lists=True),
-        _field("currency", _("Currency"), FieldType.CURRENCY, "deal"),
-        _field("status_id", _("Status"), FieldType.STATUS, "deal", in_lists=True),
-        _field("expected_close_date", _("Expected close"), FieldType.DATE, "deal", in_lists=True),
-        _field("responsible_id", _("Responsible"), FieldType.USER, "deal", in_lists=True),
-        _field("stage_entered_at", _("In this status since"), FieldType.TIME, "deal", read_only=True),
-        _field("closed_at", pgettext_lazy("of a deal", "Closed"), FieldType.TIME, "deal", read_only=True),
-        _field("won_reason", _("Reason for winning"), group="deal"),
-        _field("lost_reason", _("Reason for losing"), group="deal"),
-        _field("tags", _("Tags"), FieldType.TAGS),
-        _field("description", _("Description"), FieldType.LONG_TEXT),
-        _field("url", _("Address in another system"), FieldType.LINK),
-        _field("origin", _("Origin")),
-        *_CREATED,
-    ),
-}
-
 # The fields with the reasons for winning and losing deals, of which the account offers some.
 REASON_NAMES = frozenset({"won_reason", "lost_reason"})
 
 
+@cache
 def builtin_fields(resource: str) -> tuple[Field, ...]:
-    """Return the built-in fields of `client`, `contact` or `deal`, in order."""
-    return BUILTIN[resource]
+    """Return the fields that the model of a resource declares, in order: first its own, then those of its bases."""
+    own, inherited = declared_columns(registry[resource].model)
+    return tuple(map(declared_field, (*own, *inherited)))
+
+
+def declared_field(column: DeclaredField) -> Field:
+    """Return the field of a column."""
+    return Field(
+        column.name,
+        column.label,
+        column.type,
+        column.group,
+        required=column.is_required,
+        read_only=not column.editable,
+        in_lists=column.in_lists,
+    )
 
 
 def defined_field(definition: FieldDefinition) -> Field:
@@ -257,7 +147,7 @@ def defined_field(definition: FieldDefinition) -> Field:
 
 def fields_of(account: "Account", resource: str) -> list[Field]:
     """Return the built-in fields and the fields that the account defines, in order."""
-    return [*BUILTIN[resource], *map(defined_field, definitions_of(account, resource))]
+    return [*builtin_fields(resource), *map(defined_field, definitions_of(account, resource))]
 
 
 def grouped(fields: Iterable[Field]) -> Iterator[tuple[str | Promise, list[Field]]]:

@@ -25,10 +25,11 @@ from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.errors import FieldError
 from core.numbers import AmbiguousNumber, InvalidNumber, parse_number, plain_text
+from core.rows.declared import FieldType
 from core.rows.last_changes import has_last_changes, with_last_change
 from core.rows.trimmed import fold_email, trim
 from core.search.terms import HAS_WORDS, has_part
-from crm.fields.catalogue import Field, FieldType, defined_name
+from crm.fields.catalogue import Field, defined_name
 
 MAX_CONDITIONS = 20
 MAX_VALUE_LENGTH = 255

@@ -2,12 +2,13 @@
 
 from typing import Any
 
-from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.users.models import User
+from core.rows.declared import FieldType, Moment, RowId, YesOrNo
 from core.rows.trimmed import fold_email
 from crm.resources.models import CRMResource
 
@@ -18,12 +19,12 @@ class Contactable(CRMResource):
     `consent` is null until somebody records an answer. `do_not_contact` excludes the row from messages, whatever the consent says.
     """
 
-    consent = models.BooleanField(null=True)
-    consent_at = models.DateTimeField(null=True, editable=False)
-    consent_by_id = models.BigIntegerField(null=True, editable=False)
-    do_not_contact = models.BooleanField(default=False, db_default=False)
-    do_not_contact_at = models.DateTimeField(null=True, editable=False)
-    do_not_contact_by_id = models.BigIntegerField(null=True, editable=False)
+    consent = YesOrNo(_("Agrees to be contacted"))
+    consent_at = Moment(_("Answer recorded"), editable=False)
+    consent_by_id = RowId(_("Answer recorded by"), type=FieldType.USER, editable=False)
+    do_not_contact = YesOrNo(_("Do not contact"), default=False, db_default=False)
+    do_not_contact_at = Moment(_("“Do not contact” changed"), editable=False)
+    do_not_contact_by_id = RowId(_("“Do not contact” changed by"), type=FieldType.USER, editable=False)
 
     class Meta:
         abstract = True

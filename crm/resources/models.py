@@ -6,11 +6,13 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from accounts.users.models import User
 from core.db.prepared import insert, insert_many, update, update_many
 from core.db.tenancy import TenantModel, folded_fields, next_ids
 from core.rows.additional_fields import merge
+from core.rows.declared import FieldType, Moment, RowId
 from core.rows.trash import Trashable, assign_links
 from core.rows.trimmed import TrimmedCharField
 from core.search.operations import PENDING_LIST_LIMIT
@@ -64,10 +66,10 @@ class CRMResource(TenantModel, Trashable):
     `assign` sets attributes, and `flush` writes the changes of any number of rows.
     """
 
-    creator_id = models.BigIntegerField(editable=False)
-    updater_id = models.BigIntegerField(editable=False)
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    updated_at = models.DateTimeField(default=timezone.now, editable=False)
+    creator_id = RowId(_("Created by"), type=FieldType.USER, null=False, editable=False)
+    created_at = Moment(_("Created"), default=timezone.now, editable=False)
+    updater_id = RowId(_("Changed by"), type=FieldType.USER, null=False, editable=False)
+    updated_at = Moment(_("Changed"), default=timezone.now, editable=False)
 
     # The fields that `assign` has changed and `flush` has not written yet. The tags have an attribute of their own, because `flush`
     # normalizes their names.

@@ -14,7 +14,8 @@ from accounts.statuses.default_names import reason_text
 from core.api.fields import to_decimal
 from core.limits.leases import Lease
 from core.pages.formatting import amount_text
-from crm.fields.catalogue import REASON_NAMES, Field, FieldType
+from core.rows.declared import FieldType
+from crm.fields.catalogue import REASON_NAMES, Field
 from team.exports.csv_files import BYTE_ORDER_MARK, csv_writer, guarded, number_cell, phone_cell
 from team.fields.cells import currency_in, sums_text, value_in
 from team.fields.names import LINKS, Names

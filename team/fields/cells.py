@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 from accounts.statuses.default_names import reason_text
 from core.pages.formatting import amount_text, date_text, number_text
 from core.pages.routes import path_with_id
-from crm.fields.catalogue import REASON_NAMES, Field, FieldType
+from core.rows.declared import FieldType
+from crm.fields.catalogue import REASON_NAMES, Field
 from team.fields.names import LINKS, Names, href_of
 from team.summaries.models import NEXT_TASK, SUM_NAMES
 from team.summaries.revenue import Revenue

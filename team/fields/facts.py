@@ -14,7 +14,8 @@ from accounts.account.models import Account
 from accounts.statuses.default_names import status_name
 from accounts.statuses.models import Status
 from core.rows.access import Access
-from crm.fields.catalogue import Field, FieldType, builtin_fields
+from core.rows.declared import FieldType
+from crm.fields.catalogue import Field, builtin_fields
 from crm.resources.models import CRMResource
 from team.fields.forms import LINKS, currency_of, display
 from team.fields.names import COLLECTIONS, href_of, name_of_row, name_of_user

@@ -38,11 +38,12 @@ from core.numbers import TypedNumber
 from core.pages.errors import error_sentence, field_message
 from core.pages.formatting import amount_text, date_text, number_text, time_text
 from core.pages.number_fields import TypedNumberField
+from core.rows.declared import FieldType
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.clients.mistypings import doubts_of
 from crm.clients.models import Client
 from crm.deals.models import Deal
-from crm.fields.catalogue import REASON_NAMES, Field, FieldType, fields_of
+from crm.fields.catalogue import REASON_NAMES, Field, fields_of
 from crm.resources.api.writing import write_row
 from crm.resources.models import CRMResource
 

@@ -14,7 +14,8 @@ from accounts.statuses.default_names import status_name
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.pages.routes import path_with_id
-from crm.fields.catalogue import Field, FieldType
+from core.rows.declared import FieldType
+from crm.fields.catalogue import Field
 
 
 def name_of_user(column: str) -> Subquery:

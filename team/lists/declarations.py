@@ -12,7 +12,8 @@ from django.utils.translation import pgettext_lazy
 from accounts.account.models import Account
 from accounts.statuses.models import Status
 from accounts.users.models import User
-from crm.fields.catalogue import Field, FieldType, builtin_fields, fields_of
+from core.rows.declared import FieldType
+from crm.fields.catalogue import Field, builtin_fields, fields_of
 from team.summaries.models import LAST_ACTIVITY, NEXT_TASK, SUMS
 from team.tasks.queries import all_tasks
 

@@ -22,10 +22,11 @@ from core.api.paging import ListPage
 from core.db.text import replace_non_xml
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
+from core.rows.declared import FieldType
 from core.rows.last_changes import has_last_changes, last_changes_of, order_by_change
 from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
 from crm.contacts.models import ContactListMembership
-from crm.fields.catalogue import Field, FieldType
+from crm.fields.catalogue import Field
 from crm.fields.conditions import BOOLEANS, MAX_CONDITIONS, Condition, Operator, find_field
 from team.lists.declarations import RecordList
 from team.lists.stage_history import StageFilter

@@ -25,8 +25,8 @@ from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
+from core.rows.declared import FieldType
 from core.rows.trimmed import TrimmedCharField
-from crm.fields.catalogue import FieldType
 from crm.fields.conditions import Operator
 from team.fields.names import Names
 from team.lists.declarations import LISTS

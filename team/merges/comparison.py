@@ -10,7 +10,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account.models import Account
 from core.db.tenancy import fold
 from core.errors import FieldError, FieldErrors
-from crm.fields.catalogue import Field, FieldType, defined_name, fields_of
+from core.rows.declared import FieldType
+from crm.fields.catalogue import Field, defined_name, fields_of
 from crm.resources.models import CRMResource
 
 # The maximum length of two long texts that are joined.

@@ -32,10 +32,11 @@ from core.db.derived import Key
 from core.db.prepared import array_literal, fetch
 from core.db.tenancy import foreign_object
 from core.rows.access import Access
+from core.rows.declared import FieldType
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
-from crm.fields.catalogue import Field, FieldType
+from crm.fields.catalogue import Field
 from team.summaries.revenue import Revenue, revenue_by
 
 # The fields that summaries store. Each is an order of the list, which has an index.

@@ -17,7 +17,8 @@ from django.utils.translation import gettext as _
 from accounts.statuses.models import Status
 from core.api.paging import ListPage
 from core.pages.routes import path_with_id
-from crm.fields.catalogue import Field, FieldType, builtin_fields, fields_of
+from core.rows.declared import FieldType
+from crm.fields.catalogue import Field, builtin_fields, fields_of
 from forum.texts.markdown import render
 from team.fields.forms import display
 from team.fields.names import LINKS as LINK_TYPES

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from accounts.roles.models import ASSIGNABLE
 from accounts.tags.api import TagFilter
 from core.api.additional_fields import CUSTOM_FIELDS, AnyScalarField, FieldTypes
 from core.api.fields import (
@@ -13,7 +12,6 @@ from core.api.fields import (
     DateTimeField,
     DecimalField,
     IntegerField,
-    RelatedField,
     TagsField,
     TextField,
     to_object,
@@ -56,39 +54,11 @@ class ClientSerializer(DefinedFieldsSerializer):
     resource = "client"
     typed = CLIENT_FIELDS
 
+    is_derived = True
+
     name = DerivedName()
-    email = TextField()
-    note = TextField()
-    external_ids = ExternalIds(Client)
-    first_name = TextField()
-    last_name = TextField()
-    shortcut = TextField()
-    kind = TextField()
-    company = BooleanField()
-    tax_no = TextField()
-    register_number = TextField()
-    phone = TextField()
-    mobile_phone = TextField()
-    fax = TextField()
-    www = TextField()
-    street = TextField()
-    street_no = TextField()
-    post_code = TextField()
-    city = TextField()
-    province = TextField()
-    country = TextField()
-    delivery_address = TextField()
-    use_delivery_address = BooleanField()
-    bank = TextField()
-    bank_account = TextField()
-    discount = DecimalField()
-    description = TextField()
-    tags = TagsField()
-    status_id = RelatedField("statuses", kind="client")
-    responsible_id = RelatedField("users", **ASSIGNABLE)
-    contact_id = RelatedField("contacts")
-    url = TextField()
-    origin = TextField()
+    external_ids = ExternalIds(Client, after="note")
+    tags = TagsField(after="description")
     additional_fields = DefinedFieldsField(CLIENT_FIELDS)
     try_update = BooleanField(write_only=True)
     creator_id = IntegerField(read_only=True)
@@ -97,12 +67,6 @@ class ClientSerializer(DefinedFieldsSerializer):
     posts_count = IntegerField(read_only=True)
     deals_count = IntegerField(read_only=True)
     last_activity = DateTimeField(read_only=True)
-    consent = BooleanField()
-    consent_at = DateTimeField(read_only=True)
-    consent_by_id = IntegerField(read_only=True)
-    do_not_contact = BooleanField()
-    do_not_contact_at = DateTimeField(read_only=True)
-    do_not_contact_by_id = IntegerField(read_only=True)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         values.pop("try_update", None)

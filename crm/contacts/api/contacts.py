@@ -4,17 +4,12 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from accounts.roles.models import ASSIGNABLE
 from accounts.tags.api import TagFilter
 from core.api.additional_fields import CUSTOM_FIELDS
 from core.api.fields import (
-    BooleanField,
-    DateTimeField,
     IntegerField,
-    RelatedField,
     RelatedListField,
     TagsField,
-    TextField,
 )
 from core.api.filters import WireFilter, link_filter
 from crm.contacts.models import Contact, ContactListMembership, ContactQuerySet
@@ -30,29 +25,15 @@ class ContactSerializer(DefinedFieldsSerializer):
     resource = "contact"
     typed = CUSTOM_FIELDS
 
+    is_derived = True
+
     name = DerivedName()
-    email = TextField()
-    note = TextField()
-    client_id = RelatedField("clients")
-    contact_list_ids = RelatedListField("contact_lists")
-    first_name = TextField()
-    last_name = TextField()
-    phone = TextField()
-    mobile_phone = TextField()
-    position = TextField()
-    description = TextField()
-    responsible_id = RelatedField("users", **ASSIGNABLE)
+    contact_list_ids = RelatedListField("contact_lists", after="client_id")
     tags = TagsField()
     additional_fields = DefinedFieldsField(CUSTOM_FIELDS)
     creator_id = IntegerField(read_only=True)
     updater_id = IntegerField(read_only=True)
     external_ids = ExternalIds(Contact)
-    consent = BooleanField()
-    consent_at = DateTimeField(read_only=True)
-    consent_by_id = IntegerField(read_only=True)
-    do_not_contact = BooleanField()
-    do_not_contact_at = DateTimeField(read_only=True)
-    do_not_contact_by_id = IntegerField(read_only=True)
 
 
 class ContactListFilter(WireFilter):

@@ -27,7 +27,8 @@ from core.pages.errors import field_message
 from core.pages.formatting import number_text
 from core.pages.number_fields import answered_text
 from core.pages.routes import path_with_id
-from crm.fields.catalogue import Field, FieldType, grouped
+from core.rows.declared import FieldType
+from crm.fields.catalogue import Field, grouped
 from crm.fields.conditions import ME, OPERATORS, Condition, Operator, find_field, parameter_name
 from team.fields.cells import Cell, cells_of, value_in
 from team.fields.names import LINKS, Names

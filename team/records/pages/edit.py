@@ -11,8 +11,9 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.db.text import replace_non_xml
 from core.pages.base import redirect, referring_path, safe_path
+from core.rows.declared import FieldType
 from core.search.queries import MAX_QUERY_LENGTH
-from crm.fields.catalogue import Field, FieldType
+from crm.fields.catalogue import Field
 from crm.resources.models import CRMResource
 from team.fields.cells import Cell, cells_of, value_in
 from team.fields.facts import fact_of

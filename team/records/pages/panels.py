@@ -15,9 +15,10 @@ from core.db.arrays import equals_any_of
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from core.rows.access import prepared_access
+from core.rows.declared import FieldType
 from core.search.queries import search, search_transaction
 from crm.contacts.models import ContactListMembership
-from crm.fields.catalogue import Field, FieldType
+from crm.fields.catalogue import Field
 from team.fields.facts import as_status, status_of_row
 from team.fields.names import href_of, name_of_user
 from team.menu.pages import TeamRequest
