@@ -18,7 +18,7 @@ from forum.texts.markdown import render
 TEXT_LENGTH = 65_536
 
 
-class LongText(forms.CharField):
+class LongTextFormField(forms.CharField):
     """A text in Markdown. White space at its ends stays, because Markdown gives it a meaning. CRLF from browsers becomes LF."""
 
     def __init__(self, *, rows: int, **kwargs: Any):

@@ -10,11 +10,11 @@ from django.utils.translation import pgettext_lazy
 from accounts.layout.forms import Form
 from accounts.users.models import User
 from forum.comments.models import Comment
-from forum.texts.pages import LongText
+from forum.texts.pages import LongTextFormField
 
 
 class CommentTextForm(Form):
-    content = LongText(label=_("Your comment"), rows=4, error_messages={"required": _("Can't be blank")})
+    content = LongTextFormField(label=_("Your comment"), rows=4, error_messages={"required": _("Can't be blank")})
 
     def __init__(self, *args: object, **kwargs: object):
         super().__init__(*args, auto_id="comment-%s", **kwargs)

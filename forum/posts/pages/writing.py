@@ -28,7 +28,7 @@ from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
 from forum.lists.pages.filters import KINDS
 from forum.lists.pages.visible_posts import PostNotFound, lock_post, post_not_found, visible_posts
 from forum.posts.models import Post
-from forum.texts.pages import CreatingTextPage, LongText, WritingPage
+from forum.texts.pages import CreatingTextPage, LongTextFormField, WritingPage
 
 SIMILAR_COLUMNS = ("id", "title", "votes_cache", "comments_cache", "status__code", "status__name", "status__color")
 
@@ -43,7 +43,7 @@ class PostForm(Form):
         max_length=255,
         widget=forms.TextInput(attrs={"form": FORM_ID}),
     )
-    content = LongText(label=gettext_lazy("Details"), rows=8, required=False)
+    content = LongTextFormField(label=gettext_lazy("Details"), rows=8, required=False)
     category_id = forms.TypedChoiceField(
         label=gettext_lazy("Category"),
         coerce=int,
