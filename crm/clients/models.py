@@ -41,7 +41,7 @@ class ClientExternalId(ExternalIdHolder):
         indexes = [models.Index(fields=["account", "holder_id"], name="client_external_ids")]
 
 
-def email_key(email: Any) -> str | None:
+def email_key(email: object) -> str | None:
     """Return the value of the column `email_key` for an e-mail; None for a blank or invalid value."""
     return (fold_email(email) if isinstance(email, str) and is_xml_text(email) else None) or None
 
@@ -97,7 +97,7 @@ class ClientQuerySet(AccessQuerySet[Any]):
             lock_emails(account_id, {key})
         if (holder := Client.lock_holder(self, account_id, external_ids, access)) or not key:
             return holder
-        client: Any = self.locked().filter(email_key=key).order_by("id").first()
+        client: Client | None = self.locked().filter(email_key=key).order_by("id").first()
         return client if client is not None and client.may_have(external_ids) else None
 
     def lock_only_by_email(self, account_id: int, email: object) -> "Client | None":
@@ -106,7 +106,7 @@ class ClientQuerySet(AccessQuerySet[Any]):
         if not key:
             return None
         lock_emails(account_id, {key})
-        clients: list[Any] = list(self.locked().filter(email_key=key).order_by("id")[:2])
+        clients = list(self.locked().filter(email_key=key).order_by("id")[:2])
         return clients[0] if len(clients) == 1 else None
 
     def oldest_by_email(self, account_id: int, keys: set[str]) -> dict[str, int]:
@@ -200,7 +200,7 @@ class Client(Contactable, ExternallyIdentified, Tagged, CRMResource):
     def __str__(self) -> str:
         return self.name
 
-    def assign(self, values: dict[str, Any], *, by: User) -> None:
+    def assign(self, values: dict[str, object], *, by: User) -> None:
         super().assign(values, by=by)
         if self._state.adding:
             self.last_activity = self.created_at

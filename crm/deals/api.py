@@ -1,6 +1,7 @@
 """Deals in the Account API (JSON)."""
 
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import cast
 
 from django.db.models import Model, QuerySet
 from django.http import HttpResponse
@@ -74,7 +75,7 @@ class NestedClientSerializer(ResourceSerializer):
         return values
 
 
-def links_by_email(data: dict[str, Any], account: Account) -> bool:
+def links_by_email(data: Mapping[str, object], account: Account) -> bool:
     """Return whether a nested client without a known external id is linked to the only client with its e-mail.
 
     `try_update` says so, or the account if the nested client has none.
@@ -160,7 +161,7 @@ class DealSerializer(DefinedFieldsSerializer):
 class StatusesFilter(WireFilter):
     """A filter for the deals whose status has a value in a column of its own, such as the outcome."""
 
-    def filter(self, rows: QuerySet[Model], value: Any) -> QuerySet[Model]:
+    def filter(self, rows: QuerySet[Model], value: object) -> QuerySet[Model]:
         if value is None:
             return rows
         statuses = self.parent.account.deal_statuses()
@@ -200,7 +201,7 @@ class DealViewSet(ExternallyIdentifiedViewSet):
         return rows
 
     def lock_bulk(
-        self, lookup: BulkClientLookup, bodies: list[dict[str, object]], nested_clients: list[dict[str, Any]]
+        self, lookup: BulkClientLookup, bodies: list[dict[str, object]], nested_clients: list[dict[str, object]]
     ) -> None:
         lookup.look_up_holders(Deal, bodies)
         lookup.look_up_holders(Client, nested_clients)

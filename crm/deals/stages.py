@@ -13,6 +13,7 @@ else to null (`crm.deals.jobs`).
 """
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 from django.db import connection, models
@@ -124,7 +125,7 @@ def keys_of_deals(_account_id: int, ids: Sequence[int], act: Act) -> Iterable[Ke
 
 
 @prepared(account_id=int, ids=list)
-def outcomes_of(account_id: int, ids: Sequence[int]) -> "models.QuerySet[Any, Any]":
+def outcomes_of(account_id: int, ids: Sequence[int]) -> models.QuerySet[models.Model, object]:
     """Return the ids and the outcomes of statuses."""
     return Status.objects.filter(account_id=account_id, id__any=ids).values_list("id", "outcome")
 
@@ -135,9 +136,9 @@ class DealCountQuerySet(AccessQuerySet[Any]):
         for account_id, status_id in COUNTER.groups_to_compact(MAX_DELTAS):
             COUNTER.compact(account_id, status_id)
 
-    def totals(self) -> "models.QuerySet[Any, Any]":
+    def totals(self) -> models.QuerySet[models.Model, tuple[int, str, int, Decimal]]:
         """Return (status_id, currency, number of deals, sum of their prices) for each status and currency."""
-        found: models.QuerySet[Any, Any] = (
+        found: models.QuerySet[models.Model, tuple[int, str, int, Decimal]] = (
             self.order_by()
             .values("status_id", "currency")
             .annotate(number_of_deals=models.Sum("deals"), total=models.Sum("price"))

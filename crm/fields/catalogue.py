@@ -86,7 +86,7 @@ class Field:
         """The key in `additional_fields`; empty for a built-in field."""
         return self.definition.key if self.definition else self.undefined_key
 
-    def value_of(self, row: Any) -> Any:
+    def value_of(self, row: object) -> Any:
         """Return the value of a row, which has the attribute `column`. A value that does not fit the type is returned as it is stored."""
         value = getattr(row, self.column)
         return self.read_stored(value.get(self.key)) if self.key else value

@@ -145,7 +145,7 @@ class Condition:
             return cls(account.id, field, operator, plain_text(number), (number, None))
         return cls(account.id, field, operator, text, READERS.get(field.type, read_text)(name, text, account, user))
 
-    def filter(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def filter(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the rows that meet the condition."""
         if self._compares_text and self.operator in (Operator.IS, Operator.CONTAINS):
             rows = rows.filter(self._prefilter(rows.model))
@@ -275,7 +275,7 @@ class ColumnCondition(Func):
         return self.sql.replace("{column}", column), tuple(self.values)
 
 
-def condition(sql: str, values: list[Any]) -> RawSQL:
+def condition(sql: str, values: list[object]) -> RawSQL:
     return RawSQL(sql, values, output_field=BooleanField())  # noqa: S611, the text has no input
 
 

@@ -4,7 +4,7 @@ The value of a defined field stays in `additional_fields`, under the key of the 
 and accept any value. `crm.fields.api.values` reads the values.
 """
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models, transaction
@@ -87,7 +87,7 @@ class FieldDefinition(Ordered, TenantModel):
         return self.account.field_definitions.filter(resource=self.resource)
 
     @transaction.atomic(savepoint=False)
-    def write(self, values: dict[str, Any]) -> None:
+    def write(self, values: dict[str, object]) -> None:
         """Insert the definition with the values, or update the fields in `values`. Without a position, a new definition comes last.
 
         Raise FieldError if the account has `MAX_DEFINITIONS` definitions for the resource.

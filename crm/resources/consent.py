@@ -29,7 +29,7 @@ class Contactable(CRMResource):
     class Meta:
         abstract = True
 
-    def assign(self, values: dict[str, Any], *, by: User) -> None:
+    def assign(self, values: dict[str, object], *, by: User) -> None:
         """Set attributes from the validated values. A changed answer gets the time and the author of the change."""
         values = dict(values)
         if "do_not_contact" in values:

@@ -79,7 +79,7 @@ class CRMResource(TenantModel, Trashable):
     class Meta:
         abstract = True
 
-    def write(self, values: dict[str, Any], *, by: User) -> None:
+    def write(self, values: dict[str, object], *, by: User) -> None:
         """Insert the row, or update the fields that `values` names. To update, the caller must have locked the row (`locked`)."""
         self.assign(values, by=by)
         self.flush([self])

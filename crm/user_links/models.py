@@ -110,7 +110,7 @@ class UserLink(TenantModel):
         return self.client_id is None and self.contact_id is None
 
     @transaction.atomic(savepoint=False)
-    def write(self, values: Mapping[str, Any], *, by: User) -> None:
+    def write(self, values: Mapping[str, object], *, by: User) -> None:
         """Insert the link, or update the fields that `values` names. To update, the caller must have locked the row.
 
         A confirmed link replaces the proposals of the user, and a confirmed link to a row in the trash: they become rejected. Raise

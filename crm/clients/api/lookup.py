@@ -103,7 +103,7 @@ class BulkClientLookup(BulkLookup):
 
     def assign(self, row: CRMResource, values: dict[str, Any], *, by: User, item: int | None = None) -> None:
         """Assign the values of an item to its row, and those of a nested client to the client."""
-        rows: list[Any] = [row, *(client for client, _ in filter(None, [values.get("client")]))]
+        rows = [row, *(client for client, _ in filter(None, [values.get("client")]))]
         before = [email_key(getattr(row, "email", None)) for row in rows]
         self.assign_all(rows, lambda: row.assign(values, by=by), item=item)
         for changed, old_key in zip(rows, before, strict=True):

@@ -166,7 +166,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
         )
 
     def lock_bulk(
-        self, lookup: BulkClientLookup, bodies: list[dict[str, object]], nested_clients: list[dict[str, Any]]
+        self, lookup: BulkClientLookup, bodies: list[dict[str, object]], nested_clients: list[dict[str, object]]
     ) -> None:
         lookup.look_up_holders(Client, bodies)
         lookup.lock_clients(self.get_queryset(), [body for body in bodies if is_try_update(body)], by_email=True)

@@ -1,7 +1,5 @@
 """Contacts in the Account API (JSON)."""
 
-from typing import Any
-
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from accounts.tags.api import TagFilter
@@ -74,5 +72,7 @@ class ContactViewSet(ExternallyIdentifiedViewSet):
     def get_queryset(self) -> ContactQuerySet:
         return self.get_list_queryset().with_list_ids()
 
-    def lock_bulk(self, lookup: BulkLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
+    def lock_bulk(
+        self, lookup: BulkLookup, bodies: list[dict[str, object]], nested_clients: list[dict[str, object]]
+    ) -> None:
         lookup.look_up_holders(Contact, bodies)

@@ -6,7 +6,7 @@ registers how the others are read (`register_reader`).
 """
 
 from collections.abc import Callable, Collection
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from django.db.models import Model, QuerySet
 from django.http import QueryDict
@@ -38,7 +38,7 @@ class FurtherFilters(Protocol):
     @property
     def is_filtered(self) -> bool: ...
 
-    def filter(self, rows: QuerySet[Any]) -> QuerySet[Any]: ...
+    def filter(self, rows: QuerySet[Model]) -> QuerySet[Model]: ...
 
     def filter_for_estimate(self, rows: QuerySet[Model]) -> QuerySet[Model]: ...
 

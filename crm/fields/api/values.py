@@ -47,7 +47,7 @@ class LinkField(DefinedTextField):
 class NumberField(DecimalField):
     """A number, stored without decimal places if it is whole."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> Any:
         number = super().to_internal_value(data)
         return int(number) if number == number.to_integral_value() else number.normalize()
 
@@ -134,7 +134,7 @@ def is_blank(value: object) -> bool:
     return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 
-def represent(value: Any) -> Any:
+def represent(value: object) -> object:
     """Return the value of an additional field in a response, from its stored value."""
     return SEPARATOR.join(map(str, value)) if isinstance(value, list) else value
 

@@ -74,7 +74,7 @@ class BulkLookup(Lookup):
         # The positions of the items that create a row, by the row's id. Empty if items are created in spite of errors in other items.
         self._item_positions: dict[int, int] = {}
 
-    def look_up_links(self, fields: Mapping[str, Any], bodies: Collection[dict[str, object]]) -> None:
+    def look_up_links(self, fields: Mapping[str, object], bodies: Collection[dict[str, object]]) -> None:
         """Look up the ids that the bodies name."""
         for name, field in fields.items():
             if isinstance(field, ReferenceMixin):
@@ -102,14 +102,14 @@ class BulkLookup(Lookup):
     def new(self, model: type[ResourceT]) -> ResourceT:
         return model(account=self.account, id=next(self._ids))
 
-    def assign(self, row: CRMResource, values: dict[str, Any], *, by: User, item: int | None = None) -> None:
+    def assign(self, row: CRMResource, values: dict[str, object], *, by: User, item: int | None = None) -> None:
         """Assign the values of an item to its row. Later items are validated with these values.
 
         `item` is the position of the item, if one error keeps all rows from being created, else None.
         """
         self.assign_all([row], lambda: row.assign(values, by=by), item=item)
 
-    def assign_all(self, rows: list[Any], assign: Callable[[], None], *, item: int | None) -> None:
+    def assign_all(self, rows: list[CRMResource], assign: Callable[[], None], *, item: int | None) -> None:
         """Call `assign`, which changes these rows, and add their new values to the lookup."""
         before = [getattr(row, "external_ids", {}) for row in rows]
         assign()

@@ -162,7 +162,7 @@ class BulkViewSet(CRMViewSet):
         self.lock_bulk(lookup, bodies, nested)
         return lookup
 
-    def lock_bulk(self, lookup: Any, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
+    def lock_bulk(self, lookup: Any, bodies: list[dict[str, object]], nested_clients: list[dict[str, object]]) -> None:
         """Look up the holders of the external ids in the bodies, and lock the rows that may change."""
 
     def find_existing_in_bulk(self, given: object, lookup: Any) -> CRMResource | None:

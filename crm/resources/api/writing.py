@@ -1,7 +1,7 @@
 """Writes of clients, contacts, contact lists and deals by pages and imports, with the same validation as in the JSON API."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from accounts.users.models import User
 from core.errors import FieldError, FieldErrors
@@ -51,7 +51,7 @@ def name_defined_field(error: FieldError) -> FieldError:
 def nested(data: Mapping[str, object]) -> dict[str, object]:
     """Return the data with the values of `additional_fields[key]` in an object, as the JSON API takes them."""
     values: dict[str, object] = {}
-    fields: dict[str, Any] = {}
+    fields: dict[str, object] = {}
     for name, value in data.items():
         key = key_in(name)
         if key is None:
