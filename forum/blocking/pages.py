@@ -1,6 +1,6 @@
 """The card of an author, with which the team decides whether to block a member."""
 
-from typing import Any
+from collections.abc import Callable
 
 from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpResponse
@@ -70,7 +70,7 @@ class AuthorPage(ForumTeamPage):
         message = _("%(name)s is unblocked, and the texts that were withdrawn are restored.")
         return self.act(id, lambda author: author.unblock(by=request.user), message)
 
-    def act(self, id: int, change: Any, message: str) -> HttpResponse:
+    def act(self, id: int, change: Callable[[User], object], message: str) -> HttpResponse:
         author = self.find(id)
         self.perform(lambda: change(self.find(id)), success_message=message % {"name": display_name(author)})
         return redirect("forum-author", id)

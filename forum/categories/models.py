@@ -1,7 +1,7 @@
 """The categories of forums."""
 
 import re
-from typing import Any, Self
+from typing import Self
 
 from django.db import models, transaction
 from django.db.models import Exists, Q, Subquery, Value
@@ -55,17 +55,17 @@ def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QueryS
 
 
 @prepared(account_id=int, forum_id=int)
-def _categories(account_id: int, forum_id: int) -> models.QuerySet[models.Model]:
+def _categories(account_id: int, forum_id: int) -> models.QuerySet["Category"]:
     return Category.objects.filter(account_id=account_id).of_forum(forum_id)
 
 
 @prepared(account_id=int, forum_id=int)
-def _first_category(account_id: int, forum_id: int) -> models.QuerySet[models.Model]:
+def _first_category(account_id: int, forum_id: int) -> models.QuerySet["Category"]:
     return Category.objects.filter(account_id=account_id).of_forum(forum_id)[:1]
 
 
 @prepared(account_id=int, forum_id=int)
-def defaults_of_new_post(account_id: int, forum_id: int, by_team: bool, waits: bool) -> models.QuerySet[Any]:
+def defaults_of_new_post(account_id: int, forum_id: int, by_team: bool, waits: bool) -> models.QuerySet[models.Model]:
     """Return the ids of the forum's first category and of the first status for posts, whether the status is closed, whether the post
     needs no approval of the team, and the code of the status. Return no row if the forum has no category. `waits` says that the post needs
     an approval in any forum.
@@ -117,7 +117,7 @@ class Category(Ordered, TenantModel):
         """Return the categories of the same forum, including this one."""
         return self.account.categories.filter(forum_id=self.forum_id)
 
-    def posts(self) -> models.QuerySet[Any]:
+    def posts(self) -> models.QuerySet[models.Model]:
         """Return the posts in the category, including those in the trash."""
         return self.account.posts.filter(category_id=self.id)
 

@@ -8,6 +8,7 @@ from django.db import models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.account.models import Account
 from accounts.users.models import User
 from core.db.prepared import insertion_of
 from core.errors import FieldError
@@ -45,8 +46,8 @@ class Commentable(models.Model):
 
     if TYPE_CHECKING:
         # The attributes of `Post` that the methods use.
-        account: Any
-        id: Any
+        account: Account
+        id: int
         comments_cache: int
         internal_comments_cache: int
         handled_at: datetime | None

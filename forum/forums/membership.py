@@ -9,7 +9,7 @@ segment loses entry at once. The team belongs to all forums of its account.
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, cast
+from typing import Protocol, Self, cast
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db import models, transaction
@@ -217,8 +217,8 @@ class Person:
     """A user, or a person who may become one. The values are those of one person, or expressions for the users of a statement."""
 
     account_id: int
-    id: Any
-    email_key: Any
+    id: int | Combinable | None
+    email_key: str | Combinable | None
     domain: object
 
     @classmethod

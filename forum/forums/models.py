@@ -204,7 +204,7 @@ class Forum(TenantModel):
         # Most accounts have no forum that a member may not read.
         forums = self.account.forums.visible_to(user) if self.has_closed_forums else self.account.forums.all()
         forums = forums.exclude(id=self.id).annotate(**annotations).order_by("-is_default", "name", "id")
-        rows: list[Any] = list(forums[: self.MAX_PER_ACCOUNT])
+        rows: list[Forum] = list(forums[: self.MAX_PER_ACCOUNT])
         return [(forum.name, forum.host_for(host_of(forum), self.account, by_team=user.is_team)) for forum in rows]
 
     def host_for(self, host: Host, account: Account, *, by_team: bool) -> str:

@@ -21,7 +21,9 @@ from django.db.models import Exists, OuterRef, Q, Subquery, Value
 from accounts.account.models import Account
 from accounts.users.models import User
 from core.db.prepared import prepared
+from forum.comments.models import Comment
 from forum.lists.queries import UNAPPROVED
+from forum.posts.models import Post
 from forum.posts.triage import LISTED, MINE, NEW, UNANSWERED
 
 TABS: dict[str, Callable[[int], Q]] = {
@@ -45,14 +47,14 @@ def posts_in(tab: str, account: Account, forum_id: int, user: User) -> models.Qu
     return account.posts.filter(TABS[tab](user.id), forum_id=forum_id).order_by("created_at", "id")
 
 
-def waiting_comments(account: Account, forum_id: int) -> list[Any]:
+def waiting_comments(account: Account, forum_id: int) -> list[Comment]:
     """Return the oldest comments of the forum that wait for approval, with their authors, annotated with the title of the post."""
     posts = account.posts.filter(LISTED, id=OuterRef("post_id"), forum_id=forum_id)
     rows = account.comments.waiting().annotate(title=Subquery(posts.values("title"))).filter(title__isnull=False)
     return list(rows.select_related("user")[:MAX_WAITING_COMMENTS])
 
 
-def reported_posts(account: Account, forum_id: int) -> list[Any]:
+def reported_posts(account: Account, forum_id: int) -> list[Post]:
     """Return the oldest posts of the forum with open reports, with their authors."""
     return list(_reported_posts(account, forum_id).select_related("user").order_by("created_at", "id")[:MAX_REPORTED])
 
@@ -64,12 +66,12 @@ def reported_comments(account: Account, forum_id: int) -> list[Any]:
     return list(rows.order_by("created_at", "id")[:MAX_REPORTED])
 
 
-def _reported_posts(account: Account, forum_id: int) -> models.QuerySet[models.Model]:
+def _reported_posts(account: Account, forum_id: int) -> models.QuerySet[Post]:
     reports = account.content_reports.open().filter(post_id__isnull=False)
     return account.posts.filter(LISTED, forum_id=forum_id, id__in=reports.values("post_id"))
 
 
-def _reported_comments(account: Account, forum_id: int) -> models.QuerySet[models.Model]:
+def _reported_comments(account: Account, forum_id: int) -> models.QuerySet[Comment]:
     posts = account.posts.filter(LISTED, id=OuterRef("post_id"), forum_id=forum_id)
     reports = account.content_reports.open().filter(comment_id__isnull=False)
     return account.comments.filter(Exists(posts), id__in=reports.values("comment_id"))

@@ -78,7 +78,7 @@ class Mergeable(TenantModel, Trashable):
 
         def waits_for_approval(self, by: User, *, html: str, title: str | None = None, comment_id: int = 0) -> bool: ...
 
-        def write(self, values: dict[str, Any], *, by: User) -> None: ...
+        def write(self, values: dict[str, object], *, by: User) -> None: ...
 
     class Meta:
         abstract = True
@@ -212,7 +212,7 @@ class Mergeable(TenantModel, Trashable):
         )
         answered_at = None if original.answered_at == self.answered_at else original.answered_at
         original._add_comments(-comments, -internal_comments, answered_at=answered_at)
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "duplicate_from_id": None,
             "comments_cache": self.comments_cache + comments,
             "internal_comments_cache": self.internal_comments_cache + internal_comments,

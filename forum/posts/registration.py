@@ -1,6 +1,6 @@
 """The registration of posts (`core.rooms`)."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
@@ -19,16 +19,16 @@ def live_posts(request: HttpRequest) -> PostQuerySet:
     return account.posts.live().without_tasks().filter(duplicate_from_id=None)
 
 
-def newest_task_id(request: HttpRequest) -> QuerySet[Model]:
+def newest_task_id(request: HttpRequest) -> QuerySet[Model, object]:
     forum_request = cast(ForumUserRequest, request)
     return newest_id(forum_request.account.posts.tasks().accessible_to(forum_request.user))
 
 
-def newest_forum_post_id(request: HttpRequest) -> QuerySet[Model]:
+def newest_forum_post_id(request: HttpRequest) -> QuerySet[Model, object]:
     return newest_id(live_posts(request).of_forum(cast(ForumRequest, request).forum.id))
 
 
-def first_category_name(request: HttpRequest) -> QuerySet[Any]:
+def first_category_name(request: HttpRequest) -> QuerySet[Model, object]:
     forum = cast(ForumRequest, request).forum
     return Category.objects.filter(account_id=forum.account_id).of_forum(forum.id).values("name")[:1]
 

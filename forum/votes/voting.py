@@ -1,13 +1,14 @@
 """Casting and withdrawing votes for a post."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from django.db import models, transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from psycopg.types.numeric import Int8
 
+from accounts.account.models import Account
 from accounts.users.models import User
 from core.errors import FieldError
 from core.registry import registry
@@ -28,8 +29,8 @@ class Votable(models.Model):
 
     if TYPE_CHECKING:
         # The attributes of `Post` that the methods use.
-        account: Any
-        id: Any
+        account: Account
+        id: int
         votes_cache: int
 
         def lock(self) -> None: ...

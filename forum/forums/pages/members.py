@@ -1,7 +1,5 @@
 """The settings page of the members of a forum: the people whom the team invited or added, and those about whom it has to decide."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpResponse
@@ -156,7 +154,7 @@ class MembersPage(SettingsPage):
         )
 
     def delete(self, rows: ForumMemberQuerySet) -> int:
-        numbers: list[Any] = []
+        numbers: list[int] = []
         self.perform(lambda: numbers.append(rows.delete()[0]))
         return sum(numbers)
 

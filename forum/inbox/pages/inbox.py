@@ -27,6 +27,8 @@ from core.errors import Conflict, FieldError, FieldErrors
 from core.pages.base import redirect
 from core.pages.errors import error_sentence
 from core.pages.panels import render_row_panels
+from core.rows.values import ValuesRow
+from forum.comments.models import Comment
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.inbox import tabs as inbox
 from forum.inbox.pages.moderation import render_comments
@@ -149,7 +151,7 @@ class InboxPage(ForumTeamPage):
     def team_filter(self) -> TeamFilter:
         return read_team_filter(self.request.GET, self.request.account, self.request.user)
 
-    def rows(self, page: paging.ListPage) -> list[dict[str, Any]]:
+    def rows(self, page: paging.ListPage) -> list[ValuesRow]:
         """Return the posts of the page, and one more if another page follows. If the filter takes too long, set `is_too_slow`."""
         request, account = self.request, self.request.account
         try:
@@ -160,7 +162,7 @@ class InboxPage(ForumTeamPage):
             self.is_too_slow = True
             return []
 
-    def items(self, posts: QuerySet[Any], page: paging.ListPage) -> list[dict[str, Any]]:
+    def items(self, posts: QuerySet[Any], page: paging.ListPage) -> list[ValuesRow]:
         account = self.request.account
         categories = account.categories.filter(id=OuterRef("category_id"))
         responsible = account.users.filter(id=OuterRef("responsible_id"))
@@ -179,7 +181,7 @@ class InboxPage(ForumTeamPage):
         return [self.as_item(row) for row in rows]
 
     @staticmethod
-    def as_item(row: dict[str, Any]) -> dict[str, object]:
+    def as_item(row: ValuesRow) -> dict[str, object]:
         status = {name: row.pop(f"status_{name}") for name in ("code", "name", "color")}
         return row | {
             "status": Status(kind=Status.Kind.POST, **status),
@@ -189,7 +191,7 @@ class InboxPage(ForumTeamPage):
         }
 
     def show(
-        self, form: BulkForm, rows: list[dict[str, Any]], page: paging.ListPage, *, status: int = 200, **context: Any
+        self, form: BulkForm, rows: list[ValuesRow], page: paging.ListPage, *, status: int = 200, **context: Any
     ) -> HttpResponse:
         request = self.request
         counts = inbox.counts(request.account, request.forum.id, request.user)
@@ -218,7 +220,7 @@ class InboxPage(ForumTeamPage):
             **(defaults | context),
         )
 
-    def waiting_comments(self, page: paging.ListPage) -> list[Any]:
+    def waiting_comments(self, page: paging.ListPage) -> list[Comment]:
         """Return the comments that wait for approval, for the first page of that tab."""
         if self.tab != "unapproved" or page.number > 1:
             return []
