@@ -5,8 +5,8 @@ from typing import Any
 from django.db.models import QuerySet
 from django.dispatch import receiver
 
+from accounts.hosts.requests import UserRequest
 from core.errors import FieldError
-from core.http.requests import UserRequest
 from core.registry import Sample, newest_id, registry
 from core.rows.trash import restoring
 from crm.clients.models import Client
