@@ -25,7 +25,7 @@ class LongTextFormField(forms.CharField):
         widget = forms.Textarea(attrs={"rows": rows})
         super().__init__(max_length=TEXT_LENGTH, strip=False, widget=widget, **kwargs)
 
-    def to_python(self, value: Any) -> str:
+    def to_python(self, value: object) -> str:
         return (super().to_python(value) or "").replace("\r\n", "\n")
 
 
