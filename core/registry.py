@@ -55,7 +55,7 @@ class Resource:
     def is_trashable(self) -> bool:
         return issubclass(self.model, Trashable)
 
-    def rows_of(self, account: Model) -> QuerySet[Any]:
+    def rows_of(self, account: object) -> QuerySet[Any]:
         return rows_of(account, self.model)
 
     def samples_in_path(self, format: str) -> tuple[str, ...]:

@@ -12,13 +12,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from core import outbound
 from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerField, TextField, WireField, to_list
 from core.api.lists import Paged
 from core.api.serializers import ResourceSerializer
 from core.db.transactions import in_transaction
 from core.errors import FieldError
-from core.http.api_requests import APIRequest
 from webhooks import delivery
 from webhooks.models import DISABLED, Delivery, Endpoint, EndpointQuerySet, event_types
 
@@ -100,6 +101,9 @@ class MayManageWebhooks(BasePermission):
 
 
 class WebhookViewSet(Paged):
+    account: Account
+    request: APIRequest
+
     permission_classes = [MayManageWebhooks]
     serializer_class = WebhookSerializer
     shown_once = ("secret",)

@@ -13,12 +13,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
 from core import outbound
 from core.db.transactions import in_transaction
 from core.errors import FieldError
-from core.http.requests import PageRequest, UserRequest
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.navigation import MenuEntry, register

@@ -6,6 +6,8 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from accounts.access.models import Group
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import TextField
 from core.api.lists import Listing
@@ -38,6 +40,9 @@ class GroupSerializer(ResourceSerializer):
 
 class GroupViewSet(Listing, ResourceViewSet):
     """CRUD of groups. The group of a user is a field of the user."""
+
+    account: Account
+    request: APIRequest
 
     key = "group"
     route = "accounts-json-group"

@@ -16,10 +16,10 @@ from django.utils.translation import gettext_lazy
 from accounts.access.api import GroupSerializer
 from accounts.access.models import Group
 from accounts.account.models import Account, AgentsSee
+from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
-from core.http.requests import UserRequest
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import MAX_REASONS, Account, AgentsSee
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField, TextListField
 from core.api.serializers import ResourceSerializer
@@ -49,6 +50,9 @@ def url_of_account(request: HttpRequest, account: Account) -> str:
 
 
 class AccountViewSet(JSONViewSet):
+    account: Account
+    request: APIRequest
+
     permission_classes = [IsAdminOrTeamReadOnly]
     body_keys: tuple[str, ...] = ("account",)
 

@@ -12,10 +12,10 @@ from django.utils.translation import gettext_lazy
 
 from accounts.account.branding import Branding
 from accounts.account.models import Account
+from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import Form, language_choices, time_zone_choices
 from accounts.layout.settings import SettingsPage
 from core.api.fields import CURRENCIES
-from core.http.requests import PageRequest, UserRequest
 from core.pages.base import Page, redirect
 
 

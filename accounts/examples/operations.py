@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from accounts.account.models import Account
 from accounts.examples.code import CODE_LANGUAGES, TOKEN_PLACEHOLDER, CodeLanguage, ExampleRequest, code_language
 from accounts.examples.requests import ExampleResponse
-from core.http.requests import UserRequest
+from accounts.hosts.requests import UserRequest
 from core.openapi.document import document, resolve
 from core.pages.base import base_url
 from core.registry import registry

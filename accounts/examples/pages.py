@@ -21,6 +21,7 @@ from accounts.examples.operations import (
     sections,
 )
 from accounts.examples.requests import execute
+from accounts.hosts.requests import UserRequest
 from accounts.sessions import throttling
 from accounts.sessions.cookies import CODE_COOKIE, delete_cookie, set_cookie
 from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
@@ -31,7 +32,6 @@ from accounts.tokens.pages import TokenForm, last_day
 from accounts.tokens.visit_token import read_visit_token, set_visit_token
 from core.db.transactions import in_transaction
 from core.errors import Throttled
-from core.http.requests import UserRequest
 from core.pages.base import Page, base_url, redirect
 from core.pages.creation import CreatingPage, Creation
 

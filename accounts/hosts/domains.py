@@ -19,7 +19,7 @@ from django.utils import timezone
 from dns.exception import DNSException
 
 from accounts.hosts.models import TRUSTED, Host
-from core.http.requests import PageRequest
+from accounts.hosts.requests import PageRequest
 from core.http.throttling import HOUR, enforce_limit
 from core.jobs.registry import RetryDelays, has_time_left, job, periodic_job, register_queue
 from core.limits.rate_limits import hit

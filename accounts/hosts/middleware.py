@@ -14,12 +14,12 @@ from django.utils.translation import gettext_lazy
 
 from accounts.hosts.addresses import host_cache
 from accounts.hosts.names import normalize
+from accounts.hosts.requests import TenantRequest
 from core.error_responses import error_response, share_exceeded, unavailable
 from core.errors import ShareExceeded
 from core.http import readiness
 from core.http.errors import json_response
 from core.http.preconditions import etag_of, gzip_etag, remove_suffix
-from core.http.requests import TenantRequest
 from core.limits.request_shares import RequestShare, is_answering
 from core.outbound import is_own_request
 

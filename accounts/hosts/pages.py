@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from accounts.hosts.domains import Proof
 from accounts.hosts.models import Host
-from core.http.requests import TenantRequest
+from accounts.hosts.requests import TenantRequest
 
 
 def domain_file(request: HttpRequest) -> HttpResponse:

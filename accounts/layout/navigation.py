@@ -1,6 +1,6 @@
 """Who sees an entry of a menu."""
 
-from core.http.requests import PageRequest
+from accounts.hosts.requests import PageRequest
 
 
 def is_admin(request: PageRequest) -> bool:

@@ -4,10 +4,10 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 
+from accounts.hosts.requests import UserRequest
 from core.api.paging import ListPage
 from core.error_responses import error_response
 from core.errors import FieldErrors
-from core.http.requests import UserRequest
 from core.pages.base import Page
 
 

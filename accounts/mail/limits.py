@@ -4,7 +4,7 @@ from enum import StrEnum
 
 from django.conf import settings
 
-from core.http.requests import PageRequest
+from accounts.hosts.requests import PageRequest
 from core.http.throttling import HOUR, client_address_of
 from core.limits.rate_limits import hashed_key, hit
 from core.rows.trimmed import fold_email

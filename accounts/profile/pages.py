@@ -14,6 +14,7 @@ from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
+from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import Form, LongSelect, language_choices, time_zone_choices
 from accounts.layout.settings import parse_id
 from accounts.mail import links
@@ -28,7 +29,6 @@ from accounts.users.delivery import HOURS, NotificationDelivery
 from accounts.users.forms import EmailFormField, LoginFormField, NewPassword, check_login, check_password_rules
 from accounts.users.models import User
 from core.db.transactions import in_transaction
-from core.http.requests import PageRequest, UserRequest
 from core.http.throttling import count_from_address
 from core.pages.base import Page, redirect
 from core.rows.trimmed import fold_email

@@ -17,13 +17,13 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from accounts.account.models import Account
+from accounts.hosts.requests import AccountRequest
 from accounts.sessions import passwords, throttling
 from accounts.sessions.cookies import SESSION_COOKIE
 from accounts.sessions.models import Session
 from accounts.sessions.sign_in_log import Way
 from accounts.users.models import User
 from core.db.text import is_xml_text
-from core.http.requests import AccountRequest
 
 
 def attach_account(request: Request, user: User, account: Account) -> None:

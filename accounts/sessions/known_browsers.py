@@ -9,11 +9,11 @@ from datetime import timedelta
 from typing import Any
 
 from django.core import signing
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 
+from accounts.hosts.requests import PageRequest, address_of
 from accounts.sessions.cookies import KNOWN_BROWSER_COOKIE, set_cookie
 from accounts.users.models import User
-from core.http.requests import PageRequest, TenantRequest
 from core.http.throttling import AnyRequest, django_request
 
 LIFETIME = timedelta(days=365)
@@ -38,7 +38,7 @@ def remember_browser(request: PageRequest, response: HttpResponse, user: User) -
     set_cookie(response, KNOWN_BROWSER_COOKIE, value, LIFETIME)
 
 
-def _read(request: TenantRequest) -> dict[str, Any] | None:
+def _read(request: HttpRequest) -> dict[str, Any] | None:
     value = request.COOKIES.get(KNOWN_BROWSER_COOKIE, "")
     if not (0 < len(value) <= MAX_COOKIE_LENGTH and value.isascii()):
         return None
@@ -49,6 +49,7 @@ def _read(request: TenantRequest) -> dict[str, Any] | None:
     return payload
 
 
-def _salt(request: TenantRequest) -> str:
+def _salt(request: HttpRequest) -> str:
     """Return the salt of the signature. A cookie of another host or account is not valid, even if that host's operator copied it."""
-    return f"known browser\0{request.address.account_id}\0{request.address.host}"
+    address = address_of(request)
+    return f"known browser\0{address.account_id}\0{address.host}"

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
+from accounts.hosts.requests import PageRequest
 from accounts.hosts.sites import sites
 from accounts.sessions.cookies import SESSION_COOKIE, set_cookie
 from accounts.sessions.known_browsers import remember_browser
@@ -19,7 +20,6 @@ from accounts.sessions.models import Session
 from core.error_responses import share_exceeded, unavailable
 from core.errors import ShareExceeded
 from core.http.negotiation import expects_html
-from core.http.requests import PageRequest
 from core.limits.request_shares import hold_share
 from core.pages.language import language_of
 

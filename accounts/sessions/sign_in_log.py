@@ -8,9 +8,10 @@ import json
 import logging
 from enum import StrEnum
 
+from accounts.hosts.requests import address_of
 from accounts.users.models import User
 from core.db.tenancy import fold
-from core.http.throttling import AnyRequest, client_address_of, django_request
+from core.http.throttling import AnyRequest, client_address_of
 from core.limits.rate_limits import hashed_key
 
 logger = logging.getLogger("rostrum.sign_in")
@@ -71,7 +72,7 @@ def _line(
     fields = {
         "event": "sign_in",
         "result": result,
-        "account": django_request(request).address.prefix or (user.account.prefix if user is not None else None),
+        "account": address_of(request).prefix or (user.account.prefix if user is not None else None),
         "user_id": None if user is None else user.id,
         "login": None if user is None else user.login,
         "name_hash": hashed_key("name", fold(name[:256])).partition(":")[2][:HASH_LENGTH]

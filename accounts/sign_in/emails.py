@@ -6,11 +6,11 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
+from accounts.hosts.requests import PageRequest
 from accounts.mail import links
 from accounts.mail import sending as mail
 from accounts.sessions.models import Session
 from accounts.users.models import User
-from core.http.requests import PageRequest
 from core.http.throttling import client_address_of
 from core.pages.formatting import time_text
 

@@ -8,12 +8,12 @@ from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.sessions import passwords, throttling
 from accounts.sessions.sign_in_log import Way
 from accounts.sign_in.codes import SignInCode
 from core.errors import Throttled
-from core.http.requests import UserRequest
 
 
 class CurrentPassword(forms.CharField):

@@ -7,6 +7,8 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.tags.models import Tag, count_tags
 from core.api.fields import TextField
 from core.api.filters import WireFilter
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 class TagViewSet(JSONViewSet):
     """List of the tags of one kind of resource, most used first."""
+
+    account: Account
+    request: APIRequest
 
     kind = ""
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.sessions import throttling
 from accounts.sessions.cookies import CODE_COOKIE
@@ -19,7 +20,6 @@ from accounts.sign_in.forms import Code, CurrentPassword, too_many_attempts, ver
 from accounts.tokens.models import APIToken
 from core.db.transactions import in_transaction
 from core.errors import Throttled
-from core.http.requests import UserRequest
 from core.pages.base import Page, redirect
 
 MAX_LIFETIME = timedelta(days=3650)

@@ -6,9 +6,9 @@ that scripts cannot read. It is valid only together with the session in which th
 
 from django.http import HttpResponse
 
+from accounts.hosts.requests import UserRequest
 from accounts.sessions.cookies import VISIT_TOKEN_COOKIE, set_visit_cookie
 from accounts.tokens.models import APIToken
-from core.http.requests import UserRequest
 from core.sealing import SealError, seal, unseal
 
 PURPOSE = "visit token"

@@ -6,6 +6,8 @@ from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAdmin
 from core.api.lists import Paged
 from core.api.resources import ResourceViewSet
@@ -18,6 +20,9 @@ from core.rows.trash import Trashable, restore, trash_contents
 
 
 class TrashViewSet(Paged, JSONViewSet):
+    account: Account
+    request: APIRequest
+
     permission_classes = [IsAdmin]
 
     def selected_models(self) -> dict[str, type[Trashable]]:

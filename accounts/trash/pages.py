@@ -6,10 +6,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.hosts.requests import UserRequest
 from accounts.layout.settings import SettingsPage, parse_id
 from core.db.transactions import in_transaction
 from core.errors import FieldErrors
-from core.http.requests import UserRequest
 from core.pages.base import redirect, safe_path
 from core.pages.errors import error_sentence
 from core.registry import registry

@@ -8,6 +8,8 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from accounts.users.models import User
 from accounts.users.names import INVISIBLE_MESSAGE, has_invisible
@@ -19,7 +21,6 @@ from core.api.views import JSONViewSet
 from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.errors import FieldErrors
-from core.http.api_requests import APIRequest
 from core.rows.trimmed import trim
 
 
@@ -99,6 +100,9 @@ class UserGroupSerializer(ResourceSerializer):
 
 class UserViewSet(Listing, JSONViewSet):
     """List of the active users of the team, and the group of each. Only these users can be responsible for resources."""
+
+    account: Account
+    request: APIRequest
 
     serializer_class = UserSerializer
     permission_classes = [IsAdminOrTeamReadOnly]

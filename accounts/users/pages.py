@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.account.models import Account
 from accounts.hosts.names import public_url
+from accounts.hosts.requests import UserRequest
 from accounts.hosts.sites import sites
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
@@ -24,7 +25,6 @@ from accounts.users.invitations import Invitation
 from accounts.users.models import User
 from core.api.paging import ListPage
 from core.db.text import is_xml_text
-from core.http.requests import UserRequest
 from core.http.throttling import count_search
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 import django_filters
 from django import forms
@@ -17,9 +17,7 @@ from core.errors import FieldError, FieldErrors
 from core.http.api_requests import APIRequest
 from core.rows.last_changes import has_last_changes, with_last_change
 from core.search.queries import MAX_QUERY_LENGTH
-
-if TYPE_CHECKING:
-    from accounts.account.models import Account
+from core.tenants import Account
 
 
 class _WrappedFieldError(forms.ValidationError):
@@ -123,7 +121,7 @@ class ListFilters(django_filters.FilterSet):
     q = SearchFilter()
 
     @property
-    def account(self) -> "Account":
+    def account(self) -> Account:
         return self.request._request.account
 
     @classmethod

@@ -17,7 +17,6 @@ from core.api.views import JSONViewSet
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.errors import FieldError, FieldErrors
-from core.http.api_requests import APIRequest
 from core.rows.access import ALL_ROWS
 from core.rows.last_changes import has_last_changes, last_changes_of, order_by_change
 from core.search.queries import MAX_RESULTS, estimate_counts, first_rows_cte, search, search_transaction
@@ -129,7 +128,7 @@ class Paged(JSONViewSet):
         """Return the rows of the page, as `paginate_queryset` does, of rows that were read from `page.start` to `page.stop`."""
         return cast(LinkPagination, self.paginator).take_page(rows, self)
 
-    def list(self, request: APIRequest) -> HttpResponse:
+    def list(self, request: Any) -> HttpResponse:
         rows = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
         return self.get_paginated_response([self.represent(row) for row in rows])
 
@@ -264,7 +263,7 @@ class Listing(Paged):
         ]
 
     # This is the last method of the class, because in the class body after it `list` is no longer the built-in type.
-    def list(self, request: APIRequest) -> HttpResponse:
+    def list(self, request: Any) -> HttpResponse:
         ids = self.ids_from_parameters()
         if ids is not None:
             ids = self.take_page(ids)

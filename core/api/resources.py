@@ -17,7 +17,6 @@ from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldErrors
-from core.http.api_requests import APIRequest
 from core.rows.access import ALL_ROWS, prepared_access
 
 
@@ -48,17 +47,17 @@ class ResourceViewSet(JSONViewSet):
             with suppress(Http404):
                 self.get_object(locked=True)
 
-    def create(self, request: APIRequest) -> HttpResponse:
+    def create(self, request: Any) -> HttpResponse:
         return self.write(lambda: self.find_existing(self.read_content(None)))
 
-    def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
+    def retrieve(self, request: Any, id: int) -> HttpResponse:
         query = values_query(hashable(type(self)))
         values = query.first(account_id=self.account.id, ids=[id], **access_arguments(self))
         if values is None:
             raise Http404
         return Response(self.serializer_class.represent_values(values, self.account.zone))
 
-    def update(self, request: APIRequest, id: int) -> HttpResponse:
+    def update(self, request: Any, id: int) -> HttpResponse:
         return self.write(lambda: self.get_object(locked=True))
 
     def find_existing(self, data: Any) -> Any:
@@ -105,7 +104,7 @@ class ResourceViewSet(JSONViewSet):
         """Return the header that says that the user, who has just written the row, can't access it any more."""
         return {} if self.access.includes(row) else {"X-Handed-Over": "true"}
 
-    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
+    def destroy(self, request: Any, id: int) -> HttpResponse:
         in_transaction(lambda: self.perform_destroy(self.get_object(locked=True)))
         return Response("ok")
 

@@ -24,9 +24,7 @@ from core.http.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_o
 from core.http.parameters import as_parameters
 from core.limits.request_shares import hold_share
 from core.rows.access import Access
-
-if TYPE_CHECKING:
-    from accounts.account.models import Account
+from core.tenants import Account
 
 # Limits of a header that lists names: proxies and clients refuse long headers.
 MAX_LISTED_NAMES = 20
@@ -115,7 +113,7 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
     idempotency_key: str | None = None
 
     @classmethod
-    def for_account(cls, account: "Account", access: Access) -> Self:
+    def for_account(cls, account: Account, access: Access) -> Self:
         """Return a view without a request, whose querysets have the rows of an account. Prepared queries are built with it."""
         view = cls()
         view.account, view.access = account, access
@@ -204,16 +202,14 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
         return []
 
     @cached_property
-    def account(self) -> "Account":
+    def account(self) -> Account:
         """The account, which authentication reads together with the user."""
         return self.request._request.account
 
     @cached_property
     def access(self) -> Access:
         """The rows of the account that the user may access."""
-        user: Any = self.request.user
-        access: Access = user.access
-        return access
+        return self.request.user.access
 
     @property
     def base_url(self) -> str:

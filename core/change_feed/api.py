@@ -10,6 +10,7 @@ from core.api.fields import IntegerField, ScalarField
 from core.api.serializers import WireSerializer, format_time
 from core.api.views import JSONViewSet
 from core.changes.models import CHANGE_RETENTION, Change, ChangeQuerySet, Cursor, ExpiredError
+from core.db.tenancy import rows_of
 from core.errors import FieldError, FieldErrors
 from core.http.api_requests import APIRequest
 from core.registry import registry
@@ -51,7 +52,7 @@ class ChangeViewSet(JSONViewSet):
             raise FieldErrors(errors.values())
         since, limit = (serializer.values.get(name) for name in ("since", "limit"))
         limit = limit or self.DEFAULT_LIMIT
-        changes = cast(ChangeQuerySet, self.account.changes)
+        changes = cast(ChangeQuerySet, rows_of(self.account, Change))
         rows: Iterable[Change]
         if since is None:
             since = Cursor(self.account.id)

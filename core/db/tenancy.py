@@ -73,7 +73,7 @@ def account_of(account_id: int) -> Any:
     return apps.get_model(settings.ACCOUNT_MODEL)(id=account_id)
 
 
-def rows_of(account: models.Model, model: type[models.Model]) -> "models.QuerySet[Any]":
+def rows_of(account: object, model: type[models.Model]) -> "models.QuerySet[Any]":
     """Return the account's rows of a model, which has to set `default_related_name`."""
     name = model._meta.default_related_name
     if name is None:

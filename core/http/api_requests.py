@@ -1,14 +1,9 @@
 """The type of the requests of API views."""
 
-from typing import TYPE_CHECKING
-
 from rest_framework.request import Request
 
 from core.http.requests import AccountRequest
-
-if TYPE_CHECKING:
-    from accounts.tokens.models import APIToken
-    from accounts.users.models import User
+from core.tenants import Caller, User
 
 
 class APIRequest(Request):
@@ -16,6 +11,6 @@ class APIRequest(Request):
 
     _request: AccountRequest
     # None before authentication.
-    user: "User"
+    user: User  # type: ignore[assignment]  # the stubs expect a class of django.contrib.auth
     # None for HTTP Basic and for a session.
-    auth: "APIToken | None"
+    auth: Caller | None

@@ -9,7 +9,7 @@ import json
 import secrets
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 from urllib.parse import parse_qsl
 
 from django.conf import settings
@@ -24,10 +24,7 @@ from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError
 from core.http.api_requests import APIRequest
-
-if TYPE_CHECKING:
-    from accounts.account.models import Account
-    from accounts.users.models import User
+from core.tenants import Account, User
 
 KEPT_FOR = timedelta(hours=24)
 MAX_KEY_LENGTH = 255
@@ -43,7 +40,7 @@ class IdempotentView(Protocol):
     def request_options(self) -> list[str]: ...
 
     @property
-    def account(self) -> "Account": ...
+    def account(self) -> Account: ...
 
     def render(self, response: HttpResponse) -> HttpResponse: ...
 
@@ -173,7 +170,7 @@ class KeyedForm:
     `name` tells the forms of the pages apart. A form without a key gets a new one for each request.
     """
 
-    def __init__(self, user: "User", name: str, form_key: str) -> None:
+    def __init__(self, user: User, name: str, form_key: str) -> None:
         key = hashlib.sha256(json.dumps([name, form_key or new_form_key()]).encode()).hexdigest()
         self.identity: dict[str, Any] = {
             "account_id": user.account_id,

@@ -18,6 +18,7 @@ from django.conf import settings
 
 from core.errors import ShareExceeded
 from core.limits import client_address
+from core.tenants import Caller
 
 # The shares are limited for this number of seconds after a request of another account.
 CONTENTION = 10.0
@@ -132,13 +133,6 @@ class SharingRequest(Protocol):
     share: RequestShare | None
     address: Any
     META: Any
-
-
-class Caller(Protocol):
-    """The attributes of a user that `hold_share` uses."""
-
-    account_id: int
-    id: int
 
 
 def hold_share(request: SharingRequest, user: Caller | None) -> None:

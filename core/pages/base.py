@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib import messages
@@ -24,9 +24,7 @@ from core.http import throttling
 from core.http.requests import PageRequest
 from core.pages.errors import error_sentence, field_message
 from core.pages.routes import home_path, sign_in_path
-
-if TYPE_CHECKING:
-    from accounts.users.models import User
+from core.tenants import User
 
 
 class Page(View):
@@ -89,7 +87,7 @@ class Page(View):
             return redirect_to_sign_in(self.request)
         return None if self.allows(user) else error_response(self.request, 403)
 
-    def allows(self, user: "User") -> bool:
+    def allows(self, user: User) -> bool:
         """Return whether a user has the required access."""
         return user.is_admin if self.access == "admin" else user.is_team if self.access == "team" else True
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -29,9 +30,10 @@ class MenuEntry:
     in_dialog: bool = False
     # The parameters of the page for the rows that a page is about: of the form `client_id`, by the key of the resource.
     links: Mapping[str, str] = field(default_factory=dict)
-    is_shown: Callable[[PageRequest], bool] = lambda request: True
+    # Functions of a `PageRequest`, whose attributes the upper rooms know more precisely.
+    is_shown: Callable[[Any], bool] = lambda request: True
     # A number beside the link, such as that of unread notifications. It takes at most one statement, and none for members. 0 is not shown.
-    count: Callable[[PageRequest], int] = lambda request: 0
+    count: Callable[[Any], int] = lambda request: 0
 
     @property
     def path(self) -> str:

@@ -9,11 +9,12 @@ from django.utils.safestring import SafeString
 
 from core.http.requests import PageRequest
 
-# A function that returns the HTML of a panel for the row that the page shows, or "" if there is nothing to show.
-Renderer = Callable[[PageRequest, Any], SafeString | str]
+# A function that returns the HTML of a panel for the row that the page shows, or "" if there is nothing to show. Its first argument is the
+# `PageRequest`, whose attributes the upper rooms know more precisely.
+Renderer = Callable[[Any, Any], SafeString | str]
 
-# A function that returns HTML by id, for those of the rows of a list that have something to show.
-RowRenderer = Callable[[PageRequest, Collection[int]], dict[int, SafeString]]
+# A function of the request that returns HTML by id, for those of the rows of a list that have something to show.
+RowRenderer = Callable[[Any, Collection[int]], dict[int, SafeString]]
 
 _panels: defaultdict[str, list[Renderer]] = defaultdict(list)
 _row_panels: defaultdict[str, list[RowRenderer]] = defaultdict(list)

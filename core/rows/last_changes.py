@@ -39,7 +39,7 @@ def has_last_changes(model: type[models.Model]) -> bool:
     return _relation_of(model) is not None
 
 
-def last_changes_of(model: type[models.Model], account: models.Model) -> "QuerySet[Any]":
+def last_changes_of(model: type[models.Model], account: object) -> "QuerySet[Any]":
     """Return the entries of the account's rows of a model."""
     entries: type[models.Model] = _relation_of(model).related_model
     return entries._default_manager.filter(account=account)

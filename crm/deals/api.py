@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.statuses.models import Status
 from accounts.tags.api import TagFilter
 from core.api.additional_fields import CUSTOM_FIELDS
@@ -26,7 +27,6 @@ from core.api.fields import (
 from core.api.filters import QueryDateTimeField, WireFilter, link_filter
 from core.api.serializers import ResourceSerializer, format_time
 from core.errors import ConcurrentUpdate, FieldErrors
-from core.http.api_requests import APIRequest
 from crm.clients.api.lookup import BulkClientLookup, ClientLookup
 from crm.clients.models import Client
 from crm.deals.models import Deal, DealQuerySet

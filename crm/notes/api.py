@@ -7,11 +7,11 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsTeam
 from core.api.fields import ChoiceField, DateTimeField, IntegerField, RelatedField, TextField, WireField
 from core.api.filters import ListFilters, WireFilter, link_filter
 from core.api.serializers import ResourceSerializer
-from core.http.api_requests import APIRequest
 from crm.notes.models import MAX_DURATION, Note, NoteQuerySet
 from crm.resources.api.views import CRMViewSet
 

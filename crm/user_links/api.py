@@ -2,6 +2,8 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from core.api.fields import ChoiceField, IntegerField, RelatedField
 from core.api.filters import ListFilters, WireFilter, link_filter
 from core.api.lists import Paged
@@ -50,6 +52,9 @@ class UserLinkFilters(ListFilters):
 
 class UserLinkViewSet(Paged, ResourceViewSet):
     """CRUD of links from users to clients and contacts. The list is ordered by id."""
+
+    account: Account
+    request: APIRequest
 
     key = "user_link"
     route = "crm-json-user-link"

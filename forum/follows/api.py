@@ -3,15 +3,17 @@
 from django.http import HttpResponse
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from core.api.resources import ResourceViewSet
 from core.db.transactions import in_transaction
-from core.http.api_requests import APIRequest
 from forum.follows.models import Follow
 
 
 class FollowActions(ResourceViewSet):
     """The part of the view of posts for following a post, as the user of the token."""
 
+    account: Account
     request: APIRequest
 
     def follow(self, request: APIRequest, id: int) -> HttpResponse:

@@ -1,6 +1,6 @@
 """The requests of a forum: their types, the middleware that sets the forum, and the name of the program that sent one.
 
-Like those of `core.http.requests`, the types are used only in annotations.
+Like those of `accounts.hosts.requests`, the types are used only in annotations.
 """
 
 from collections.abc import Callable
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, cast
 
 from django.http import HttpRequest, HttpResponse
 
+from accounts.hosts.requests import PageRequest, UserRequest
 from core.db.text import replace_non_xml
-from core.http.requests import PageRequest, UserRequest
 
 if TYPE_CHECKING:
-    from core.http.api_requests import APIRequest
+    from accounts.hosts.api_requests import APIRequest
     from forum.forums.models import Forum
 
 

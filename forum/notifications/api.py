@@ -4,13 +4,14 @@ from django.http import HttpResponse
 from django.utils.translation import override
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAuthenticated
 from core.api.fields import BooleanField
 from core.api.lists import Paged
 from core.api.serializers import format_time
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
-from core.http.api_requests import APIRequest
 from forum.notifications.models import Notification, NotificationQuerySet, NotificationReason
 from forum.notifications.texts import describe
 
@@ -18,6 +19,7 @@ from forum.notifications.texts import describe
 class NotificationViewSet(Paged):
     """The notifications of the user, newest first. Each user reads only their own."""
 
+    account: Account
     request: APIRequest
     permission_classes = [IsAuthenticated]
 

@@ -5,9 +5,9 @@ from typing import cast
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
+from accounts.hosts.requests import PageRequest
 from accounts.users.models import User, user_joined
 from core.changes.followers import register_follower
-from core.http.requests import PageRequest
 from core.pages.navigation import MenuEntry, register
 from core.registry import newest_id, registry
 from forum.activities.models import Activity

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from django.http import HttpResponse
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from core.api.resources import ResourceViewSet
 from core.db.transactions import in_transaction, without_transaction
-from core.http.api_requests import APIRequest
 
 if TYPE_CHECKING:
     from forum.posts.models import Post
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 class VoteActions(ResourceViewSet):
     """The part of the view of posts for the vote of the user."""
 
+    account: Account
     request: APIRequest
 
     def vote(self, request: APIRequest, id: int) -> HttpResponse:

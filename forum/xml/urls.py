@@ -8,9 +8,9 @@ from django.http import HttpResponse
 from django.urls import path, register_converter
 from django.views.decorators.csrf import csrf_exempt
 
+from accounts.hosts.requests import TenantRequest
 from core.api.routing import ITEM
 from core.http.negotiation import expects_html
-from core.http.requests import TenantRequest
 from core.pages.base import redirect
 from forum.categories.models import Category
 from forum.forums.models import Forum

@@ -13,6 +13,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAuthenticated
 from accounts.sessions.authentication import BasicAuthentication, SessionAuthentication
 from accounts.statuses.models import Status
@@ -24,7 +26,6 @@ from core.api.routing import path_of
 from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
-from core.http.api_requests import APIRequest
 from forum.categories.models import Category
 from forum.comments.models import Comment
 from forum.forums.limits import limit_new_member
@@ -53,6 +54,7 @@ class MayReadForum(BasePermission):
 class XMLViewSet(TenantViewSet):
     """The base of the views of the Forum API."""
 
+    account: Account
     request: APIRequest
     authentication_classes = [BasicAuthentication, SessionAuthentication]
     permission_classes = [IsAuthenticated, MayReadForum]

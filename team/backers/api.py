@@ -7,10 +7,11 @@ from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from core.api.lists import Paged
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
-from core.http.api_requests import APIRequest
 from core.search.queries import search_transaction
 from team.backers.post_revenue import page_by, stored_revenue
 from team.backers.queries import backers_of, order_by_revenue, revenue_of, total_revenue
@@ -26,6 +27,9 @@ TOO_SLOW = "takes too long, because too many clients would have to be compared"
 
 class BackersViewSet(Paged):
     """The clients behind a suggestion, and the sums of their deals."""
+
+    account: Account
+    request: APIRequest
 
     def check_post(self, id: int) -> None:
         posts = self.account.posts.visible_to(self.request.user)
@@ -57,6 +61,9 @@ class BackersViewSet(Paged):
 
 class SuggestionRevenueViewSet(Paged):
     """The suggestions that have clients behind them, those with the highest revenue or the most clients first."""
+
+    account: Account
+    request: APIRequest
 
     def list(self, request: APIRequest) -> HttpResponse:
         user, account = request.user, self.account

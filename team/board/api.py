@@ -3,6 +3,8 @@
 from django.http import Http404, HttpResponse, QueryDict
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.statuses.models import Status
 from core.api.fields import IntegerField, TextField
 from core.api.serializers import ResourceSerializer, format_time
@@ -10,7 +12,6 @@ from core.api.views import JSONViewSet
 from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
-from core.http.api_requests import APIRequest
 from core.search.queries import MAX_QUERY_LENGTH
 from crm.deals.api import DealSerializer
 from crm.deals.models import Deal
@@ -42,6 +43,9 @@ class MoveSerializer(ResourceSerializer):
 
 class BoardViewSet(JSONViewSet):
     """The board, and the moves of deals on it."""
+
+    account: Account
+    request: APIRequest
 
     serializer_class = DealSerializer
 

@@ -8,6 +8,8 @@ from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from core.api.fields import (
     MAX_INTEGER,
     ChoiceField,
@@ -24,7 +26,6 @@ from core.api.serializers import ResourceSerializer, format_time
 from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
-from core.http.api_requests import APIRequest
 from team.bulk.actions import ACTIONS
 from team.bulk.models import MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, check_action
 from team.lists.declarations import LISTS
@@ -98,6 +99,9 @@ class BulkChangeSerializer(ResourceSerializer):
 
 class BulkChangeViewSet(Paged):
     """Bulk changes of clients, contacts and deals. Admins see all of them, agents their own."""
+
+    account: Account
+    request: APIRequest
 
     serializer_class = BulkChangeSerializer
 

@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.account.models import Account
+from accounts.hosts.requests import UserRequest
 from accounts.layout import ordering
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
-from core.http.requests import UserRequest
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from crm.fields.api.definitions import FieldDefinitionSerializer, count_misfits

@@ -10,6 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsTeam
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField
 from core.api.filters import ListFilters, WireFilter
@@ -18,7 +20,6 @@ from core.api.serializers import ResourceSerializer
 from core.db.ordering import MAX_POSITION
 from core.db.transactions import in_transaction
 from core.errors import FieldError
-from core.http.api_requests import APIRequest
 from team.lists.saved_views import SavedView, SavedViewQuerySet
 
 
@@ -65,6 +66,9 @@ class SavedViewFilters(ListFilters):
 
 class SavedViewViewSet(Paged):
     """The views that the user owns, and those that are shared with the team. Others do not exist for the user."""
+
+    account: Account
+    request: APIRequest
 
     serializer_class = SavedViewSerializer
     filterset_class = SavedViewFilters

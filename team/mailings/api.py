@@ -8,6 +8,8 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.mail.sending import single_line
 from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerField, RelatedField, TextField, WireField
 from core.api.filters import ListFilters, WireFilter, link_filter
@@ -16,7 +18,6 @@ from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, format_time
 from core.db.transactions import in_transaction
 from core.errors import FieldError
-from core.http.api_requests import APIRequest
 from team.mailings.audience import Among, LeftOut
 from team.mailings.models import MAX_TEXT_LENGTH, Message, MessageQuerySet, MessageRecipient, names_of
 from team.mailings.sending import find_post, request_test, start_message
@@ -85,6 +86,7 @@ class RecipientFilters(ListFilters):
 class MessageViewSet(Paged, ResourceViewSet):
     """Drafts of messages and messages. A draft can be changed, deleted and sent. The list begins with the newest."""
 
+    account: Account
     request: APIRequest
     key = "message"
     route = "team-json-message"

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_exempt
 
+from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.mail.sending import single_line, supported_language
@@ -301,6 +302,8 @@ class CustomerUnsubscribePage(Page):
 
     A mail program sends a POST to the link. A GET changes nothing, because e-mail scanners open links.
     """
+
+    request: PageRequest
 
     template_name = "team/mailings/unsubscribe.html"
 

@@ -1,7 +1,7 @@
 """What the entries of the team's pages in the menus share."""
 
+from accounts.hosts.requests import PageRequest
 from accounts.layout.navigation import is_team
-from core.http.requests import PageRequest
 
 GROUP = "crm"
 # The parameter of forms that choose a client.

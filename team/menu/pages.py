@@ -4,9 +4,9 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 
+from accounts.hosts.requests import UserRequest
 from core.api.paging import ListPage
 from core.errors import FieldErrors
-from core.http.requests import UserRequest
 from core.pages.base import Page, redirect
 
 

@@ -5,13 +5,14 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from core.api.fields import DateTimeField, IntegerField, WireField, to_object
 from core.api.filters import ListFilters, link_filter
 from core.api.lists import Listing
 from core.api.serializers import ResourceSerializer
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
-from core.http.api_requests import APIRequest
 from team.merges.comparison import Choice
 from team.merges.models import Merge, MergeQuerySet
 
@@ -98,6 +99,7 @@ class MergeFilters(ListFilters):
 class MergeViewSet(Listing):
     """Merges of rows that the user may access. A merge is erased with the merged row."""
 
+    account: Account
     request: APIRequest
     serializer_class = MergeSerializer
     filterset_class = MergeFilters

@@ -3,8 +3,8 @@
 from django.db.models import Model, QuerySet
 from django.dispatch import receiver
 
+from accounts.hosts.requests import UserRequest
 from core.errors import FieldError
-from core.http.requests import UserRequest
 from core.registry import Sample, newest_id, registry
 from core.rows.trash import restoring
 from crm.clients.models import Client

@@ -6,16 +6,20 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsTeam
 from core.api.serializers import format_time
 from core.api.views import JSONViewSet
 from core.errors import FieldErrors
-from core.http.api_requests import APIRequest
 from team.summaries.models import revenue_of, with_stored_values
 
 
 class SummaryViewSet(JSONViewSet):
     """The stored values of one row."""
+
+    account: Account
+    request: APIRequest
 
     permission_classes = [IsTeam]
     # The resource of the route: "client", "contact" or "deal".

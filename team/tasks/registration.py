@@ -3,8 +3,8 @@
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
+from accounts.hosts.requests import PageRequest
 from accounts.users.models import User, access_ended
-from core.http.requests import PageRequest
 from core.pages.navigation import MenuEntry, register
 from forum.notifications.texts import register_task_route
 from team.menu.entries import CLIENT, GROUP, is_team_of_site

@@ -4,10 +4,11 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from core.api.lists import Paged
 from core.api.serializers import format_time
 from core.errors import FieldError
-from core.http.api_requests import APIRequest
 from core.rows.values import ValuesRow
 from team.timeline.models import KINDS, MAX_TEXT_LENGTH, TimelineEntry, cut_text, timeline_of
 
@@ -16,6 +17,9 @@ UNKNOWN_KIND = "{kind} is not one of {kinds}"
 
 class TimelineViewSet(Paged):
     """The timeline of one row, newest first."""
+
+    account: Account
+    request: APIRequest
 
     # The resource of the route: "client", "contact" or "deal".
     resource = ""

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
+from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from accounts.mail import sending as mail
 from accounts.sessions import throttling
@@ -25,7 +26,6 @@ from accounts.users.forms import EmailFormField
 from accounts.users.models import User
 from core.db.transactions import in_transaction
 from core.errors import Throttled
-from core.http.requests import PageRequest
 from core.pages.base import Page, redirect, safe_path
 
 

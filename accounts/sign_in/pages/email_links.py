@@ -6,10 +6,10 @@ from typing import Any
 from django.http import HttpResponse
 from django.urls import reverse
 
+from accounts.hosts.requests import PageRequest
 from accounts.layout.settings import parse_id
 from accounts.mail import links
 from accounts.users.models import User
-from core.http.requests import PageRequest
 from core.pages.base import Page
 
 

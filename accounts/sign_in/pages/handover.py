@@ -12,13 +12,13 @@ from django.urls import reverse
 
 from accounts.hosts.addresses import host_cache
 from accounts.hosts.names import full_name, public_url
+from accounts.hosts.requests import PageRequest
 from accounts.sessions.cookies import HANDOVER_COOKIE, delete_cookie, set_cookie
 from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
 from accounts.sign_in.handovers import Handover, is_switch_token, switch_token
 from accounts.sign_in.pages.sign_in import sign_in
 from accounts.users.digests import new_secret
 from core.http import throttling
-from core.http.requests import PageRequest
 from core.pages.base import Page, redirect, redirect_to_url, safe_path
 from core.pages.routes import home_path
 
@@ -60,6 +60,8 @@ def find_host(request: PageRequest, name: str | None) -> str | None:
 
 class HandoverPage(Page):
     """The base of the four steps."""
+
+    request: PageRequest
 
     http_method_names = ["get"]
 

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from accounts.mail.limits import Purpose
 from accounts.sessions.known_browsers import find_browser
@@ -22,7 +23,6 @@ from accounts.sign_in.pages.sign_in import sign_in
 from accounts.users.forms import NewPassword, check_password_rules
 from accounts.users.models import User
 from core.db.transactions import in_transaction
-from core.http.requests import PageRequest
 from core.http.throttling import count_from_address
 from core.pages.base import Page, redirect
 

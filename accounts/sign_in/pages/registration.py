@@ -15,6 +15,7 @@ from django.urls import reverse
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
+from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from accounts.mail import links
 from accounts.mail import sending as mail
@@ -25,7 +26,6 @@ from accounts.sign_in.pages.sign_in import sign_in
 from accounts.users.forms import EmailFormField, LoginFormField, NewPassword, check_login, check_password_rules
 from accounts.users.invitations import Invitation
 from accounts.users.models import User
-from core.http.requests import PageRequest
 from core.http.throttling import count_from_address
 from core.pages.base import Page, redirect, safe_path
 from core.pages.routes import home_path, sign_in_path

@@ -12,6 +12,7 @@ from django.middleware.csrf import rotate_token
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
+from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from accounts.sessions import passwords, throttling
 from accounts.sessions.cookies import SESSION_COOKIE, VISIT_TOKEN_COOKIE, delete_cookie, delete_visit_cookie, set_cookie
@@ -23,7 +24,6 @@ from accounts.sign_in.forms import too_many_attempts
 from accounts.users.models import User
 from core.db.text import is_xml_text
 from core.errors import Throttled
-from core.http.requests import PageRequest
 from core.pages.base import Page, redirect, safe_path
 from core.pages.language import LANGUAGE_COOKIE
 from core.pages.routes import home_path, start_path

@@ -8,6 +8,8 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from accounts.statuses.pipelines import Pipeline
 from core.api.fields import IntegerField, TextField
@@ -55,6 +57,9 @@ class DeletionSerializer(WireSerializer):
 
 
 class PipelineViewSet(Listing, ResourceViewSet):
+    account: Account
+    request: APIRequest
+
     key = "pipeline"
     route = "accounts-json-pipeline"
     model = Pipeline

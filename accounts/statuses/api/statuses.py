@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from accounts.statuses.models import Status
 from core.api.fields import BooleanField, ChoiceField, IntegerField, RelatedField, TextField
@@ -83,6 +84,9 @@ class StatusFilters(ListFilters):
 
 class StatusViewSet(Listing, ResourceViewSet):
     """CRUD of statuses. A POST with an existing code and kind is an update, because shops send their whole list every time."""
+
+    account: Account
+    request: APIRequest
 
     key = "status"
     route = "accounts-json-status"

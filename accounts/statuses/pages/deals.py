@@ -13,13 +13,13 @@ from django.utils.translation import gettext_lazy
 
 from accounts.account.api import AccountSettingsSerializer
 from accounts.account.models import MAX_REASONS, Account
+from accounts.hosts.requests import UserRequest
 from accounts.layout import ordering
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
 from accounts.statuses.api.pipelines import PipelineSerializer
 from accounts.statuses.default_names import pipeline_name, reason_text, status_name, stored_reason
 from accounts.statuses.pipelines import Pipeline, list_pipelines
-from core.http.requests import UserRequest
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 

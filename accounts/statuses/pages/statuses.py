@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.account.models import Account
+from accounts.hosts.requests import UserRequest
 from accounts.layout import ordering
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
@@ -23,7 +24,6 @@ from accounts.statuses.default_names import pipeline_name
 from accounts.statuses.models import Status
 from accounts.statuses.pipelines import Pipeline, list_pipelines
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
-from core.http.requests import UserRequest
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.number_fields import WholeNumberField

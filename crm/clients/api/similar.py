@@ -3,12 +3,13 @@
 from django.http import HttpResponse
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsTeam
 from core.api.fields import TextField
 from core.api.serializers import WireSerializer
 from core.api.views import JSONViewSet
 from core.errors import FieldErrors
-from core.http.api_requests import APIRequest
 from crm.clients.similar import find_similar
 
 
@@ -21,6 +22,9 @@ class SimilarSerializer(WireSerializer):
 
 
 class SimilarViewSet(JSONViewSet):
+    account: Account
+    request: APIRequest
+
     permission_classes = [IsTeam]
 
     def retrieve(self, request: APIRequest) -> HttpResponse:

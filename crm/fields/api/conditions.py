@@ -13,6 +13,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.users.models import User
 from core.api.filters import ListFilters
 from core.api.lists import Listing
@@ -56,6 +57,7 @@ def register_reader(reader: Reader) -> None:
 class ConditionFilters(ListFilters):
     """The filters of a list that also has conditions on fields."""
 
+    account: Account
     further: FurtherFilters | None = None
     # The parameters that `further` has read.
     further_names: Collection[str] = ()
@@ -107,6 +109,9 @@ class ConditionFilters(ListFilters):
 
 class ConditionListing(Listing):
     """The base of lists with conditions. `key` of the resource selects the fields."""
+
+    account: Account
+    request: APIRequest
 
     key: str
     filterset_class: type[ConditionFilters]

@@ -8,6 +8,8 @@ from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api.additional_fields import AdditionalFieldsSerializer
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField, WireField, to_list
@@ -18,7 +20,6 @@ from core.api.serializers import ResourceSerializer, declared_fields
 from core.db.ordering import MAX_POSITION
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
-from core.http.api_requests import APIRequest
 from core.registry import registry
 from core.rows.access import Access
 from crm.fields.api.values import compatible_types, fits
@@ -179,6 +180,9 @@ class FieldDefinitionFilters(ListFilters):
 
 class FieldDefinitionViewSet(Listing, ResourceViewSet):
     """CRUD of field definitions."""
+
+    account: Account
+    request: APIRequest
 
     key = "field_definition"
     route = "crm-json-field-definition"

@@ -5,6 +5,8 @@ from typing import Any, cast
 from django.http import HttpResponse
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from core.api.fields import MISSING, BooleanField, to_list, to_object
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
@@ -12,7 +14,6 @@ from core.api.serializers import ResourceSerializer, declared_fields
 from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_errors
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
-from core.http.api_requests import APIRequest
 from core.http.errors import envelope
 from core.rows.trash import TrashableQuerySet
 from crm.fields.api.conditions import ConditionListing
@@ -30,6 +31,9 @@ class CRMViewSet(Listing, ResourceViewSet):
     insert fails if they are not. If the insert fails, or if the input has any other error, the second attempt looks them up, so that
     the response names all errors.
     """
+
+    account: Account
+    request: APIRequest
 
     model: type[CRMResource]
     # True until the first attempt of the request begins.

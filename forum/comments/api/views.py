@@ -6,12 +6,13 @@ from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from core.api.fields import BooleanField
 from core.api.lists import Paged
 from core.api.resources import ResourceViewSet
 from core.db.transactions import in_transaction, without_transaction
 from core.errors import ConcurrentUpdate, FieldError
-from core.http.api_requests import APIRequest
 from forum.comments.api.serializers import CommentAsPostSerializer, CommentOnPostSerializer, CommentSerializer
 from forum.comments.models import Comment
 from forum.forums.requests import agent_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 class CommentActions(Paged, ResourceViewSet):
     """The part of the view of posts for their comments, and for comments that are written as posts."""
 
+    account: Account
     request: APIRequest
 
     def comment(self, data: dict[str, object]) -> HttpResponse:

@@ -7,6 +7,8 @@ from django.db.models.expressions import OrderBy
 from django.http import Http404, HttpResponse
 from rest_framework.response import Response
 
+from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.tags.api import TagFilter
 from core.api.fields import BooleanField
 from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
@@ -14,7 +16,6 @@ from core.api.lists import SORT_LIMIT, Listing, collect_and_sort
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
-from core.http.api_requests import APIRequest
 from forum.comments.api.serializers import COMMENT
 from forum.comments.api.views import CommentActions
 from forum.follows.api import FollowActions
@@ -66,6 +67,9 @@ class ForumPostFilters(PostFilters):
 
 class PostListing(Listing):
     """The base of the lists of posts and of tasks. The index of the order by the last change is one of `PostSortKey`."""
+
+    account: Account
+    request: APIRequest
 
     has_tasks = False
 

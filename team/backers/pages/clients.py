@@ -3,7 +3,7 @@
 from django.http import Http404, HttpResponse
 from django.utils.safestring import SafeString
 
-from core.http.requests import PageRequest
+from accounts.hosts.requests import PageRequest
 from core.pages.templates import render_part
 from forum.forums.requests import ForumUserRequest
 from forum.posts.models import Post

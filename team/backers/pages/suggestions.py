@@ -14,8 +14,8 @@ from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
+from accounts.hosts.requests import PageRequest
 from accounts.users.models import User
-from core.http.requests import PageRequest
 from core.numbers import plain_text
 from core.pages.formatting import amount_text
 from core.pages.number_fields import answered_text

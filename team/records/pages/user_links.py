@@ -13,13 +13,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
+from accounts.hosts.requests import PageRequest
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
 from core.db.prepared import prepared
 from core.db.tenancy import account_of, fold
 from core.db.text import replace_non_xml
 from core.http import throttling
-from core.http.requests import PageRequest
 from core.pages.base import redirect
 from core.pages.templates import render_part
 from core.rows.access import prepared_access

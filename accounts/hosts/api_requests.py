@@ -1,0 +1,20 @@
+"""The types of API requests with the models of this room."""
+
+from typing import TYPE_CHECKING
+
+from accounts.hosts.requests import AccountRequest
+from core.http import api_requests
+
+if TYPE_CHECKING:
+    from accounts.tokens.models import APIToken
+    from accounts.users.models import User
+
+
+class APIRequest(api_requests.APIRequest):
+    """DRF's request after authentication. The type is only used in annotations."""
+
+    _request: AccountRequest
+    # None before authentication.
+    user: "User"
+    # None for HTTP Basic and for a session.
+    auth: "APIToken | None"

@@ -1,0 +1,44 @@
+"""Types of requests with the models of this room. Like those of `core.http.requests`, the types are only used in annotations."""
+
+from typing import TYPE_CHECKING, cast
+
+from core.http import requests
+from core.http.throttling import AnyRequest, django_request
+
+if TYPE_CHECKING:
+    from accounts.account.models import Account
+    from accounts.hosts.addresses import Address
+    from accounts.hosts.sites import Site
+    from accounts.sessions.models import Session
+    from accounts.users.models import User
+
+
+class TenantRequest(requests.TenantRequest):
+    address: "Address"
+
+
+class AccountRequest(TenantRequest, requests.AccountRequest):
+    account: "Account"
+
+
+class PageRequest(AccountRequest, requests.PageRequest):
+    """A request of a page, after `PagesMiddleware`.
+
+    `account` and `site` are None at a host without a site, where `Page` responds with 404.
+    """
+
+    user: "User | None"
+    session: "Session | None"
+    site: "Site"  # type: ignore[assignment]  # not the class of django.contrib.sites
+
+
+class UserRequest(PageRequest):
+    """A request of a page that a user has signed in to see."""
+
+    user: "User"
+    session: "Session"
+
+
+def address_of(request: AnyRequest) -> "Address":
+    """Return the address of a request of a page or an API."""
+    return cast("Address", django_request(request).address)

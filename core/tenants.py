@@ -1,0 +1,56 @@
+"""What this room needs of an account, its users and its addresses, for type hints. The room `accounts` has the models."""
+
+from typing import TYPE_CHECKING, Protocol
+from zoneinfo import ZoneInfo
+
+if TYPE_CHECKING:
+    from core.rows.access import Access
+
+
+class Account(Protocol):
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The time zone of the account."""
+
+
+class Caller(Protocol):
+    """A user or a token."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def account_id(self) -> int: ...
+
+
+class User(Caller, Protocol):
+    @property
+    def is_admin(self) -> bool: ...
+
+    @property
+    def is_team(self) -> bool: ...
+
+    @property
+    def access(self) -> "Access":
+        """The rows of the account that the user may access."""
+
+
+class Address(Protocol):
+    """The account and the site of a host."""
+
+    @property
+    def account_id(self) -> int | None: ...
+
+    @property
+    def site_id(self) -> int | None: ...
+
+    @property
+    def domain(self) -> str:
+        """The custom domain of the host, or "" at an address of the service."""
+
+    @property
+    def own_url(self) -> str:
+        """The public URL of the address of the service at which the same site is shown."""
