@@ -217,7 +217,7 @@ def receives(endpoint: Endpoint, event: Event) -> bool:
     return event.resource is not None and (endpoint.events is None or event.type in endpoint.events)
 
 
-def next_changes(leases: list[FollowerLease], endpoints: dict[Any, Endpoint]) -> dict[Any, list[Event]]:
+def next_changes(leases: list[FollowerLease], endpoints: dict[object, Endpoint]) -> dict[object, list[Event]]:
     """Return the first events after the cursor of each lease, by account and endpoint."""
 
     def size(lease: FollowerLease) -> int:

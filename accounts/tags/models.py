@@ -43,7 +43,7 @@ class TagQuerySet(models.QuerySet["Tag"]):
             .order_by("-count", "name_key", "id")
         )
 
-    def with_counts(self, counts: dict[str, int]) -> list[dict[str, Any]]:
+    def with_counts(self, counts: dict[str, int]) -> list[dict[str, object]]:
         """Return the same as `in_use`, with other counts, by the name of the tag."""
         tags = self.filter(name__in=counts).values("id", "name", "name_key")
         ordered = sorted(tags, key=lambda tag: (-counts[tag["name"]], tag["name_key"], tag["id"]))
