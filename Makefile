@@ -48,7 +48,7 @@ test soak: $(VENV)/development
 	@exec $(python) -m pytest --numprocesses=logical --dist=worksteal -m $(if $(filter test,$@),'not soak',soak) $(ARGS)
 
 docs: $(VENV)/development
-	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_documents.py tests/test_design.py tests/test_routes.py tests/test_migrations.py $(ARGS)
+	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_migrations.py tests/test_documents.py tests/test_design.py tests/test_routes.py $(ARGS)
 
 lint: $(VENV)/development
 	$(python) -m ruff check

@@ -27,6 +27,7 @@ EXCEPTIONS = {
     ("accounts/reference/guide.py", "webhooks.md"): "the name of a document, not of a module",
     ("core/openapi/document.py", "tags"): "a key of OpenAPI, not the tags of an account",
     ("core/openapi/schema.py", "tags"): "a key of OpenAPI, not the tags of an account",
+    ("core/rows/declared.py", "tags"): "the type of a field, not the tags of an account",
     ("core/openapi/schema.py", ".statuses"): "HTTP statuses of an operation, not those of an account",
     ("crm/clients/models.py", "posts"): POSTS,
     ("crm/clients/models.py", ".posts"): POSTS,

@@ -29,7 +29,7 @@ is_email = EmailValidator(allowlist=[])
 
 
 def doubts_of(
-    values: Mapping[str, Any], account: Account, country: str | None = None
+    values: Mapping[str, object], account: Account, country: str | None = None
 ) -> Iterator[tuple[str, str | Promise]]:
     """Yield the names and messages of the values that are probably mistyped. `country` is that of the client, as it is stored."""
     email, tax_number = values.get("email"), values.get("tax_no")

@@ -58,7 +58,7 @@ def lock_emails(account_id: int, keys: set[str]) -> None:
 LAST_ACTIVITY: list[Subquery] = []
 
 
-class ClientQuerySet(AccessQuerySet):
+class ClientQuerySet(AccessQuerySet[Any]):
     def with_counts(self, account: Account, access: Access = ALL_ROWS) -> Self:
         """Annotate each client with the numbers of its contacts, posts and deals, and with the time of the last activity.
 
@@ -68,11 +68,11 @@ class ClientQuerySet(AccessQuerySet):
         each other.
         """
 
-        def count_of_client(rows: TrashableQuerySet) -> Subquery:
+        def count_of_client(rows: TrashableQuerySet[Any]) -> Subquery:
             groups = rows.filter(client_id=OuterRef("id")).order_by().values("client_id")
             return Subquery(groups.annotate(figure=Count("*")).values("figure"))
 
-        related: dict[str, TrashableQuerySet] = {
+        related: dict[str, TrashableQuerySet[Any]] = {
             "contacts": account.contacts.live().limited_to(access),
             "posts": account.posts.live().limited_to(access),
             "deals": account.deals.live().limited_to(access),
@@ -83,7 +83,7 @@ class ClientQuerySet(AccessQuerySet):
         )
 
     def find_existing(
-        self, account_id: int, *, email: Any, external_ids: dict[str, str], access: Access
+        self, account_id: int, *, email: object, external_ids: dict[str, str], access: Access
     ) -> "Client | None":
         """Lock and return the client that has any of the external ids, or else the oldest client with the e-mail, ignoring case.
 
@@ -100,7 +100,7 @@ class ClientQuerySet(AccessQuerySet):
         client: Any = self.locked().filter(email_key=key).order_by("id").first()
         return client if client is not None and client.may_have(external_ids) else None
 
-    def lock_only_by_email(self, account_id: int, email: Any) -> "Client | None":
+    def lock_only_by_email(self, account_id: int, email: object) -> "Client | None":
         """Lock and return the client with the e-mail, ignoring case, or None if there is none or more than one. The e-mail is locked too."""
         key = email_key(email)
         if not key:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from django.db import connection
-from django.db.models import QuerySet, Value
+from django.db.models import Model, QuerySet, Value
 from django.db.models.expressions import RawSQL
 
 from accounts.account.models import Account
@@ -44,7 +44,7 @@ def find_similar(account: Account, user: User, *, name: str = "", email: str = "
 
     It takes two statements. Each condition is looked up in an index, and finds a limited number of rows.
     """
-    kinds: dict[str, QuerySet[Any]] = {
+    kinds: dict[str, QuerySet[Model]] = {
         "client": account.clients.live().accessible_to(user),
         "contact": account.contacts.live().accessible_to(user),
     }
@@ -81,7 +81,7 @@ def find_similar(account: Account, user: User, *, name: str = "", email: str = "
     return list(best.values())[: 2 * MAX_SHOWN]
 
 
-def _columns(rows: QuerySet[Any], kind: str, reason: SimilarityReason) -> QuerySet[Any, Any]:
+def _columns(rows: QuerySet[Model], kind: str, reason: SimilarityReason) -> QuerySet[Model, object]:
     return rows.order_by().values_list(Value(kind), "id", "name", "email", Value(reason.value))
 
 
@@ -90,7 +90,7 @@ def _first(kind: str, reason: SimilarityReason, rows: QuerySet[Any]) -> tuple[st
     return sql, list(values)
 
 
-def _select_by_name(kind: str, rows: QuerySet[Any], query: Query) -> tuple[str, list[Any]]:
+def _select_by_name(kind: str, rows: QuerySet[Model], query: Query) -> tuple[str, list[object]]:
     """Return the statement for the rows whose short texts have all terms of the query or their variants, the most similar first."""
     candidates = (
         matching(rows, query.prefixes_or_variants())

@@ -33,7 +33,7 @@ from crm.resources.models import (
 )
 
 
-class ContactQuerySet(AccessQuerySet):
+class ContactQuerySet(AccessQuerySet["Contact"]):
     def with_list_ids(self) -> Self:
         lists = ContactList.objects.live().filter(account_id=OuterRef("account_id"), id=OuterRef("contact_list_id"))
         memberships = ContactListMembership.objects.filter(
@@ -154,7 +154,7 @@ class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, CRMReso
         changes.subtract(list_id for _, list_id in removed)
         ContactListCount.change(account.id, changes)
 
-    def _memberships(self) -> models.QuerySet:
+    def _memberships(self) -> models.QuerySet[models.Model]:
         return ContactListMembership.objects.filter(account_id=self.account_id, contact_id=self.id)
 
     def _change_list_counts(self, difference: int) -> None:
@@ -171,7 +171,7 @@ class ContactLastChange(LastChange):
         indexes = [last_change_index("contact")]
 
 
-class ContactListQuerySet(TrashableQuerySet):
+class ContactListQuerySet(TrashableQuerySet["ContactList"]):
     def with_counts(self, access: Access = ALL_ROWS) -> Self:
         """Annotate each list with the number of its contacts. Only the contacts of the access are counted."""
         if access.is_limited:

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpResponse
 from django.utils import translation
 from django.utils.translation import gettext
@@ -69,7 +69,7 @@ class NestedClientSerializer(ResourceSerializer):
     external_ids = NestedExternalIds(Client)
     try_update = BooleanField(write_only=True)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         values.pop("try_update", None)
         return values
 
@@ -91,7 +91,7 @@ class NestedClient(WireField):
         "both": _("can't be given together with client_id"),
     }
 
-    def to_internal_value(self, data: Any) -> tuple[Client, dict[str, Any]] | None:
+    def to_internal_value(self, data: object) -> tuple[Client, dict[str, object]] | None:
         """Return the existing or new client, and the values to assign to it."""
         data = to_object(data)
         if not isinstance(data, dict):
@@ -149,7 +149,7 @@ class DealSerializer(DefinedFieldsSerializer):
     creator_id = IntegerField(read_only=True, after="additional_fields")
     updater_id = IntegerField(read_only=True, after="creator_id")
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         """Leave out a null currency, because a deal always has one, and `try_update`, which the nested client has."""
         values.pop("try_update", None)
         if "currency" in values and values["currency"] is None:
@@ -160,7 +160,7 @@ class DealSerializer(DefinedFieldsSerializer):
 class StatusesFilter(WireFilter):
     """A filter for the deals whose status has a value in a column of its own, such as the outcome."""
 
-    def filter(self, rows: QuerySet, value: Any) -> QuerySet:
+    def filter(self, rows: QuerySet[Model], value: Any) -> QuerySet[Model]:
         if value is None:
             return rows
         statuses = self.parent.account.deal_statuses()
@@ -200,14 +200,14 @@ class DealViewSet(ExternallyIdentifiedViewSet):
         return rows
 
     def lock_bulk(
-        self, lookup: BulkClientLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]
+        self, lookup: BulkClientLookup, bodies: list[dict[str, object]], nested_clients: list[dict[str, Any]]
     ) -> None:
         lookup.look_up_holders(Deal, bodies)
         lookup.look_up_holders(Client, nested_clients)
         lookup.lock_clients(self.account.clients.live().limited_to(self.access), nested_clients)
         lookup.lock_guests([body for body in nested_clients if links_by_email(body, self.account)])
 
-    def complete(self, given: Any, row: Any = None) -> Any:
+    def complete(self, given: object, row: object = None) -> object:
         """Return the input with the `try_update` that is in the deal or beside it in the nested client, which may have its own."""
         if not isinstance(given, dict):
             return given
@@ -225,7 +225,7 @@ class DealViewSet(ExternallyIdentifiedViewSet):
         rows = self.paginate_queryset(self.account.deal_stages.filter(deal_id=deal.id).order_by("number"))
         return self.get_paginated_response([self.represent_stage(row) for row in rows])
 
-    def represent_stage(self, row: DealStage) -> dict[str, Any]:
+    def represent_stage(self, row: DealStage) -> dict[str, object]:
         return {
             "status_id": row.status_id,
             "entered_at": format_time(row.entered_at, self.account.zone),

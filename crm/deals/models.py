@@ -36,7 +36,7 @@ class DealExternalId(ExternalIdHolder):
 COLUMN_ID = Coalesce("status_id", Value(Status.NONE_ID))
 
 
-class DealQuerySet(AccessQuerySet):
+class DealQuerySet(AccessQuerySet["Deal"]):
     def update(self, **values: Any) -> int:
         if "status_id" in values:
             raise TypeError("Write the status of a deal with Deal.flush, which sets the columns that follow it.")

@@ -129,7 +129,7 @@ def outcomes_of(account_id: int, ids: Sequence[int]) -> "models.QuerySet[Any, An
     return Status.objects.filter(account_id=account_id, id__any=ids).values_list("id", "outcome")
 
 
-class DealCountQuerySet(AccessQuerySet):
+class DealCountQuerySet(AccessQuerySet[Any]):
     def clean_up(self) -> None:
         """Compact the statuses that have collected many deltas."""
         for account_id, status_id in COUNTER.groups_to_compact(MAX_DELTAS):
@@ -137,7 +137,7 @@ class DealCountQuerySet(AccessQuerySet):
 
     def totals(self) -> "models.QuerySet[Any, Any]":
         """Return (status_id, currency, number of deals, sum of their prices) for each status and currency."""
-        return (
+        found: models.QuerySet[Any, Any] = (
             self.order_by()
             .values("status_id", "currency")
             .annotate(number_of_deals=models.Sum("deals"), total=models.Sum("price"))
@@ -145,6 +145,7 @@ class DealCountQuerySet(AccessQuerySet):
             .order_by("status_id", F("number_of_deals").desc(), "currency")
             .values_list("status_id", "currency", "number_of_deals", "total")
         )
+        return found
 
 
 class DealCount(CountModel):

@@ -91,7 +91,7 @@ class Field:
         value = getattr(row, self.column)
         return self.read_stored(value.get(self.key)) if self.key else value
 
-    def read_stored(self, value: Any) -> Any:
+    def read_stored(self, value: object) -> object:
         """Return the value for people and forms, from the value that is stored in `additional_fields`."""
         if self.type == FieldType.DATE and isinstance(value, str):
             try:
@@ -119,7 +119,7 @@ def builtin_fields(resource: str) -> tuple[Field, ...]:
     return tuple(map(declared_field, (*own, *inherited)))
 
 
-def declared_field(column: DeclaredField) -> Field:
+def declared_field(column: "DeclaredField[Any, Any]") -> Field:
     """Return the field of a column."""
     return Field(
         column.name,

@@ -151,7 +151,7 @@ class Condition:
             rows = rows.filter(self._prefilter(rows.model))
         return self.filter_in_order(rows)
 
-    def filter_in_order(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def filter_in_order(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the same rows as `filter`, in a list that is scanned in its order until a page is full.
 
         The condition has no part that the search index finds. PostgreSQL underestimates the number of rows that meet both parts, and would
@@ -169,7 +169,7 @@ class Condition:
             return rows.filter(self._compare_order(self.field.name))
         return rows.filter(self._compare_text(rows.model))
 
-    def filter_for_estimate(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def filter_for_estimate(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the rows that meet the part of the condition that PostgreSQL can estimate.
 
         It has no statistics of expressions such as UPPER(city), and assumes that very few rows meet a condition on one.
@@ -230,7 +230,7 @@ class Condition:
 
         If the rows are `estimated`, the condition consists of LIKE only, for which PostgreSQL has statistics.
         """
-        search: Any = getattr(model, "search", None)
+        search = getattr(model, "search", None)
         if search is None or self.field.name not in {search.name_field, *search.short, *search.numbers}:
             return Q()
         part = "search.compact(%s)" if self.field.name in search.numbers else "btrim(search.fold(%s))"
@@ -243,7 +243,7 @@ class Condition:
         return found
 
     def _contains(self, model: type[Model]) -> Q:
-        search: Any = getattr(model, "search", None)
+        search = getattr(model, "search", None)
         if search is not None and self.field.name in search.numbers:
             # The number is compared without spaces and punctuation.
             sql = "search.compact({column}) LIKE '%%' || search.compact(%s) || '%%'"
@@ -266,11 +266,11 @@ class ColumnCondition(Func):
 
     output_field = BooleanField()
 
-    def __init__(self, sql: str, column: str, values: list[Any]) -> None:
+    def __init__(self, sql: str, column: str, values: list[object]) -> None:
         super().__init__(F(column))
         self.sql, self.values = sql, values
 
-    def as_sql(self, compiler: Any, connection: Any, *args: Any, **kwargs: Any) -> tuple[str, tuple[Any, ...]]:
+    def as_sql(self, compiler: Any, connection: object, *args: object, **kwargs: Any) -> tuple[str, tuple[Any, ...]]:
         column, _ = compiler.compile(self.source_expressions[0])
         return self.sql.replace("{column}", column), tuple(self.values)
 
@@ -306,7 +306,7 @@ def additional_condition(given: Condition) -> Q:
     return ~found_value if operator == Operator.NOT else some & found_value
 
 
-def stored_forms(type: FieldType, value: Any) -> Iterable[Any]:
+def stored_forms(type: FieldType, value: Any) -> Iterable[object]:
     """Return the forms in which a value may be stored in `additional_fields`."""
     if isinstance(value, bool):
         return [value]
@@ -318,7 +318,7 @@ def stored_forms(type: FieldType, value: Any) -> Iterable[Any]:
         return [value, str(value)]
     if type == FieldType.CHOICES:
         return [[value], value]
-    forms: list[Any] = [value]
+    forms: list[object] = [value]
     if re.fullmatch(r"-?[0-9]{1,18}", value):
         forms.append(int(value))
     if value in ("true", "false"):
@@ -400,7 +400,7 @@ def read_time(name: str, text: str, account: Account, user: User | None) -> tupl
     return first, end
 
 
-READERS: dict[FieldType, Callable[[str, str, Account, User | None], Any]] = {
+READERS: dict[FieldType, Callable[[str, str, Account, User | None], object]] = {
     **dict.fromkeys(_IDS, read_id),
     FieldType.TAGS: read_tag,
     FieldType.DATE: read_day,

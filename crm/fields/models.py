@@ -137,4 +137,5 @@ def definitions_of(account: "Account", resource: str) -> list[FieldDefinition]:
 @prepared(account_id=int, resource=str)
 def _definitions(account_id: int, resource: str) -> "models.QuerySet[FieldDefinition]":
     rows = account_of(account_id).field_definitions.filter(resource=resource)
-    return rows.order_by("position", "id")[:MAX_DEFINITIONS]
+    found: models.QuerySet[FieldDefinition] = rows.order_by("position", "id")[:MAX_DEFINITIONS]
+    return found

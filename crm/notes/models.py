@@ -47,7 +47,7 @@ class ExcerptField(FoldedField):
         return line if len(line) <= MAX_EXCERPT_LENGTH else f"{line[: MAX_EXCERPT_LENGTH - 1].rstrip()}…"
 
 
-class NoteQuerySet(AccessQuerySet):
+class NoteQuerySet(AccessQuerySet["Note"]):
     def limited_to(self, access: Access) -> Self:
         """Return the notes of clients, contacts and deals that are accessible."""
         if not access.is_limited:
@@ -113,7 +113,8 @@ class Note(CRMResource):
         ]
 
     def __str__(self) -> str:
-        return self.excerpt
+        result: str = self.excerpt
+        return result
 
     def may_be_changed_by(self, user: User) -> bool:
         """Return whether the user may change the note or move it to the trash: its author and admins may."""

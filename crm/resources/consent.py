@@ -66,7 +66,7 @@ def stop_contact(account: Account, email: str, ids: dict[str, set[int]]) -> list
 
     This holds for all clients and contacts with the e-mail, and for those with the ids, by resource, also in the trash.
     """
-    changed: list[Any] = []
+    changed: list[object] = []
     now, email_key = timezone.now(), fold_email(email)
     for resource, rows in (("client", account.clients), ("contact", account.contacts)):
         people = rows.filter(Q(email_key=email_key, trashed_at=None) | Q(id__in=ids.get(resource, ())))

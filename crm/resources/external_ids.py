@@ -74,7 +74,7 @@ class ExternallyIdentified(CRMResource):
         """Return the ids of the holders, by pair. A pair without a holder is left out."""
         if not pairs:
             return {}
-        values: list[Any]
+        values: list[object]
         if len(pairs) == 1:
             # The usual case. For an array parameter PostgreSQL would assume 10 elements, and plan each execution with fewer anew.
             condition, values = "key = %s AND value = %s", [*next(iter(pairs))]
@@ -98,7 +98,7 @@ class ExternallyIdentified(CRMResource):
 
     @classmethod
     def lock_holder(
-        cls, rows: TrashableQuerySet, account_id: int, pairs: dict[str, str], access: Access
+        cls, rows: TrashableQuerySet[Self], account_id: int, pairs: dict[str, str], access: Access
     ) -> Self | None:
         """Lock and return the row that holds any of the pairs.
 

@@ -1,7 +1,5 @@
 """Links from users to clients and contacts in the Account API (JSON)."""
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -28,7 +26,7 @@ class UserLinkSerializer(ResourceSerializer):
     creator_id = IntegerField(read_only=True)
     updater_id = IntegerField(read_only=True)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         """Apply the rules that involve several fields. A null state is ignored."""
         if values.get("state", "") is None:
             del values["state"]

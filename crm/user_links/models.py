@@ -34,7 +34,7 @@ TARGETS = ("client", "contact")
 TARGET_COLUMNS = [name for target in TARGETS for name in (f"{target}_id", f"trashed_{target}_id")]
 
 
-class UserLinkQuerySet(AccessQuerySet):
+class UserLinkQuerySet(AccessQuerySet[Any]):
     def limited_to(self, access: Access) -> Self:
         """Return the links to clients and contacts that are accessible."""
         if not access.is_limited:
@@ -221,7 +221,7 @@ def _lock_live(account: Account, target: str, ids: list[int]) -> set[int]:
     """Lock those of the rows that are not in the trash until the transaction ends, and return their ids."""
     if not ids:
         return set()
-    rows: Any = getattr(account, f"{target}s")
+    rows = getattr(account, f"{target}s")
     return set(rows.live().locked().filter(id__in=ids).order_by("id").values_list("id", flat=True))
 
 

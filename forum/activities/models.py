@@ -6,7 +6,7 @@ reminders create their activities and notifications themselves. A note that ment
 """
 
 from datetime import timedelta
-from typing import Any, Self
+from typing import Self
 
 from django.db import models
 from django.utils import timezone
@@ -21,7 +21,7 @@ ACTIVITY_RETENTION = timedelta(days=90)
 
 
 class ActivityQuerySet(models.QuerySet["Activity"]):
-    def record(self, post: TenantModel, kind: str, *, by: User, **values: Any) -> "Activity":
+    def record(self, post: TenantModel, kind: str, *, by: User, **values: object) -> "Activity":
         """Record what a user did.
 
         The same transaction must update the post: the follower reads new activities only after a change of a post.

@@ -69,9 +69,9 @@ def withdraw_late_texts(*, account_id: int, user_id: int, by_id: int, blocked_at
     in_transaction(act)
 
 
-def restore_texts(sender: type, user: User, blocked_at: datetime, **kwargs: Any) -> None:
+def restore_texts(sender: type, user: User, blocked_at: datetime, **kwargs: object) -> None:
     """Restore the texts that were withdrawn, when a block ends (`block_ended`)."""
-    comments: Any = user.account.comments(manager="with_withdrawn").filter(user_id=user.id)
+    comments = user.account.comments(manager="with_withdrawn").filter(user_id=user.id)
     post_ids = _lock_posts(user, comments.exclude(withdrawn_at=None))
     for post in user.account.posts.filter(user_id=user.id, trashed_at=blocked_at).order_by("id"):
         post.restore()
@@ -94,7 +94,7 @@ def _withdraw(member: User, by: User) -> None:
 def _lock_posts(member: User, comments: Any) -> list[int]:
     """Lock the suggestions of a member and the posts with the comments, in the order of their ids. Return the ids."""
     own = Q(user_id=member.id, category_id__isnull=False)
-    posts: Any = member.account.posts.filter(own | Q(id__in=comments.order_by().values("post_id")))
+    posts = member.account.posts.filter(own | Q(id__in=comments.order_by().values("post_id")))
     return list(posts.order_by("id").locked().values_list("id", flat=True))
 
 

@@ -27,7 +27,7 @@ class AuthorPage(ForumTeamPage):
     actions = {"block": "block", "block_only": "block_only", "unblock": "unblock"}
 
     def find(self, id: int) -> User:  # type: ignore[override]  # a user
-        author = self.request.account.users.filter(id=id).first()
+        author: User | None = self.request.account.users.filter(id=id).first()
         if author is None:
             raise Http404
         author.account = self.request.account
@@ -55,7 +55,7 @@ class AuthorPage(ForumTeamPage):
         )
 
     @staticmethod
-    def as_item(comment: Comment) -> dict[str, Any]:
+    def as_item(comment: Comment) -> dict[str, object]:
         return {"row": comment, "excerpt": excerpt(comment.comment, max_length=EXCERPT_LENGTH)}
 
     def block(self, request: ForumUserRequest, id: int) -> HttpResponse:

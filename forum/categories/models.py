@@ -41,7 +41,8 @@ class CategoryQuerySet(models.QuerySet["Category"]):
 
     def find_first(self, account_id: int, forum_id: int) -> "Category | None":
         """Return the first category of a forum."""
-        return _first_category.first(account_id=account_id, forum_id=forum_id)
+        result: Category | None = _first_category.first(account_id=account_id, forum_id=forum_id)
+        return result
 
     def list_all(self, account_id: int, forum_id: int) -> "list[Category]":
         """Return the categories of a forum, in order."""
@@ -49,17 +50,17 @@ class CategoryQuerySet(models.QuerySet["Category"]):
 
 
 @prepared(account_id=int, forum_id=int, key=str)
-def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QuerySet[Any]:
+def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QuerySet[models.Model]:
     return Category.objects.filter(account_id=account_id, name_key=key).of_forum(forum_id)[:1]
 
 
 @prepared(account_id=int, forum_id=int)
-def _categories(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+def _categories(account_id: int, forum_id: int) -> models.QuerySet[models.Model]:
     return Category.objects.filter(account_id=account_id).of_forum(forum_id)
 
 
 @prepared(account_id=int, forum_id=int)
-def _first_category(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+def _first_category(account_id: int, forum_id: int) -> models.QuerySet[models.Model]:
     return Category.objects.filter(account_id=account_id).of_forum(forum_id)[:1]
 
 

@@ -54,7 +54,7 @@ class Commentable(models.Model):
 
         def lock(self) -> None: ...
 
-        def lock_and_insert(self, text: str, values: Sequence[Any]) -> tuple[Any, ...] | None: ...
+        def lock_and_insert(self, text: str, values: Sequence[object]) -> tuple[object, ...] | None: ...
 
         def check_not_merged(self) -> None: ...
 
@@ -70,7 +70,8 @@ class Commentable(models.Model):
         if user.is_team:
             return self.comments_cache + self.internal_comments_cache
         own = self.account.comments.waiting().filter(post_id=self.id, user_id=user.id)
-        return self.comments_cache + own.count()
+        result: int = self.comments_cache + own.count()
+        return result
 
     def comment(self, *, by: User, text: str, agent: str = "", internal: bool = False) -> Comment:
         """Add a comment, which may have to wait for approval. Raise FieldError if the post is merged into another, or if the user may not write internal comments.
@@ -100,7 +101,7 @@ class Commentable(models.Model):
             [*insertion.values_of(comment), by.is_team],
         )
         insertion.complete(comment, cast("tuple[Any, ...]", inserted))
-        values: dict[str, Any] = {comment.count_column: getattr(self, comment.count_column) + 1}
+        values: dict[str, object] = {comment.count_column: getattr(self, comment.count_column) + 1}
         if comment.is_public:
             values["updated_at"] = comment.created_at
         if by.is_team:
@@ -125,7 +126,7 @@ class Commentable(models.Model):
         is_answer = comment.is_public and comment.created_at == self.answered_at
         erased, _by_model = comments.filter(id=comment.id).delete()
         if erased:
-            values: dict[str, Any] = {}
+            values: dict[str, object] = {}
             if is_answer:
                 answers = comments.public().by_team().order_by("created_at", "id")
                 values["answered_at"] = answers.values_list("created_at", flat=True).first()
@@ -201,7 +202,7 @@ class Commentable(models.Model):
         notified = mentioned_ids(self.account, first_text, post=self, author_id=author_id)
         return {name: id if id in notified else None for name, id in ids.items()}
 
-    def _add_to_count(self, column: str, difference: int, **values: Any) -> None:
+    def _add_to_count(self, column: str, difference: int, **values: object) -> None:
         """Add to a count of the locked row, and update other columns with it."""
         values[column] = getattr(self, column) + difference
         type(self)._default_manager.filter(pk=self.pk).update(**values)

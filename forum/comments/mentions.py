@@ -59,6 +59,6 @@ def find_mentions(account: Account, text: str, *, post: Any, author_id: int) -> 
     return found | {name: logins[fold(name)] for name in names if fold(name) in logins}
 
 
-def mentioned_ids(account: Account, text: str, *, post: Any, author_id: int) -> list[int]:
+def mentioned_ids(account: Account, text: str, *, post: object, author_id: int) -> list[int]:
     """Return the sorted ids of the users that a text mentions. The arguments are those of `find_mentions`."""
     return ids_in(text, find_mentions(account, text, post=post, author_id=author_id))

@@ -9,7 +9,7 @@ its author sees, too.
 Code that shows comments to others than the team starts from `CommentQuerySet.public` or `CommentQuerySet.visible_to`.
 """
 
-from typing import Any, Self, cast
+from typing import Self, cast
 
 from django.apps import apps
 from django.db import models
@@ -51,19 +51,21 @@ class CommentQuerySet(models.QuerySet["Comment"]):
     def of_live_posts(self, access: Access = ALL_ROWS) -> Self:
         """Return the comments of accessible posts and tasks that are not in the trash."""
         # The module of `Post` imports this one.
-        posts: Any = apps.get_model("forum", "Post")._default_manager
+        posts = apps.get_model("forum", "Post")._default_manager
         of_comment = posts.live().limited_to(access).filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
         return self.filter(Exists(of_comment))
 
     def of_post(
         self, account_id: int, post_id: int, columns: tuple[str, ...], *, reader: User
-    ) -> list[tuple[Any, ...]]:
+    ) -> list[tuple[object, ...]]:
         """Return the columns of a post's public comments, and of the reader's own ones that wait for approval, oldest first."""
         return _comments_of_post(account_id=account_id, post_id=post_id, columns=columns, user_id=reader.id)
 
 
 @prepared(account_id=int, post_id=int, user_id=int)
-def _comments_of_post(account_id: int, post_id: int, columns: tuple[str, ...], user_id: int) -> models.QuerySet[Any]:
+def _comments_of_post(
+    account_id: int, post_id: int, columns: tuple[str, ...], user_id: int
+) -> models.QuerySet[models.Model]:
     # Also for the team: clients of the Forum API show comments to the public.
     reader = User(id=user_id, role=User.Role.MEMBER)
     comments = Comment.objects.visible_to(reader).filter(account_id=account_id, post_id=post_id)

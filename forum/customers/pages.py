@@ -63,7 +63,7 @@ class Customer:
         kinds = {resource.key for resource in registry.customers()}
         return cls(match[1], int(match[2])) if match and match[1] in kinds else None
 
-    def rows(self, user: User) -> QuerySet:
+    def rows(self, user: User) -> QuerySet[Any]:
         return accessible_rows(registry[self.kind], user).filter(id=self.id)
 
     def find(self, user: User) -> "Customer | None":
@@ -72,12 +72,12 @@ class Customer:
         return row and Customer(self.kind, self.id, *row)
 
 
-def live_rows(resource: Resource, account: Account) -> TrashableQuerySet:
-    return cast(TrashableQuerySet, resource.rows_of(account)).live()
+def live_rows(resource: Resource, account: Account) -> TrashableQuerySet[Any]:
+    return cast(TrashableQuerySet[Any], resource.rows_of(account)).live()
 
 
-def accessible_rows(resource: Resource, user: User) -> TrashableQuerySet:
-    rows: TrashableQuerySet = limit(live_rows(resource, user.account), user.access)
+def accessible_rows(resource: Resource, user: User) -> TrashableQuerySet[Any]:
+    rows: TrashableQuerySet[Any] = limit(live_rows(resource, user.account), user.access)
     return rows
 
 
@@ -86,7 +86,7 @@ def search_customers(user: User, text: str) -> list[Customer]:
     if not text:
         return []
     ids: list[int] = []
-    queries: list[QuerySet] = []
+    queries: list[QuerySet[Any, Any]] = []
     with search_transaction(user.account_id, text) as query:
         for resource in registry.customers():
             rows = accessible_rows(resource, user)
@@ -154,7 +154,7 @@ class OnBehalfForm(Form):
     category_id = forms.TypedChoiceField(label=gettext_lazy("Category"), coerce=int)
     counts = forms.BooleanField(label=gettext_lazy("Count it as their vote, too"), required=False)
 
-    def __init__(self, *args: Any, categories: Iterable[Category], **kwargs: Any):
+    def __init__(self, *args: object, categories: Iterable[Category], **kwargs: object):
         super().__init__(*args, **kwargs)
         cast(forms.ChoiceField, self.fields["category_id"]).choices = [
             (category.id, category.name) for category in categories
@@ -250,7 +250,7 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
         links = ((resource.key, getattr(post, f"{resource.key}_id")) for resource in registry.customers())
         return next((Customer(kind, id) for kind, id in links if id is not None), None)
 
-    def make(self, values: dict[str, Any], customer: Customer) -> Post:
+    def make(self, values: dict[str, object], customer: Customer) -> Post:
         account, user = self.request.account, self.request.user
         if not lock_ids(customer.rows(user)):
             raise FieldError("customer", gettext_lazy("no longer exists"), "gone")

@@ -44,7 +44,7 @@ class Follow(TenantModel):
         return f"user {self.user_id}, post {self.post_id}: {self.is_following}"
 
 
-def follow_annotations(user: User) -> dict[str, Any]:
+def follow_annotations(user: User) -> dict[str, object]:
     """Return annotations of posts: the choice of the user (True, False, or None), and whether the user took part."""
     account = account_of(user.account_id)
     own = account.follows.filter(post_id=OuterRef("id"), user_id=user.id)

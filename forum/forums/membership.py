@@ -219,7 +219,7 @@ class Person:
     account_id: int
     id: Any
     email_key: Any
-    domain: Any
+    domain: object
 
     @classmethod
     def from_user(cls, user: User) -> "Person":
@@ -231,12 +231,12 @@ class Person:
         domain = Func(OuterRef("email_key"), Value("@"), Value(-1), function="split_part")
         return cls(account_id, OuterRef("id"), OuterRef("email_key"), domain)
 
-    def membership(self, forum_id: Any) -> Exists:
+    def membership(self, forum_id: object) -> Exists:
         """Return the condition that the team invited or added the person to a forum."""
         rows = account_of(self.account_id).forum_members.confirmed()
         return Exists(rows.filter(forum_id=forum_id, user_id=self.id))
 
-    def listing(self, forum_id: Any) -> Exists:
+    def listing(self, forum_id: object) -> Exists:
         """Return the condition that the person is on the list of a forum."""
         rows = account_of(self.account_id).forum_addresses.filter(forum_id=forum_id)
         return Exists(rows.filter(Q(address_key=self.email_key) | Q(address_key=self.domain)))
@@ -250,11 +250,12 @@ class Person:
 @prepared(account_id=int, forum_id=int, user_id=int, email_key=str, domain=str)
 def _access_of_person(
     account_id: int, forum_id: int, user_id: int, email_key: str, domain: str
-) -> models.QuerySet[Any]:
+) -> models.QuerySet[models.Model]:
     person = Person(account_id, user_id, email_key, domain)
     conditions = {"is_member": person.membership(forum_id), "is_listed": person.listing(forum_id)}
     forums = account_of(account_id).forums.filter(id=forum_id).annotate(**conditions)
-    return forums.values_list("access", "segment_id", *conditions)
+    found: models.QuerySet[models.Model] = forums.values_list("access", "segment_id", *conditions)
+    return found
 
 
 @dataclass(frozen=True)

@@ -32,11 +32,13 @@ class ForumQuerySet(models.QuerySet["Forum"]):
 
     def find_at_host(self, account_id: int, host_id: int) -> tuple[int, str] | None:
         """Return the id and the name of the forum of a host (`accounts.hosts.sites`)."""
-        return _forum_at_host.first(account_id=account_id, host_id=host_id)
+        result: tuple[int, str] | None = _forum_at_host.first(account_id=account_id, host_id=host_id)
+        return result
 
     def with_account(self, account_id: int, id: int) -> "Forum | None":
         """Return the forum with its account, read in one statement (`accounts.hosts.sites`)."""
-        return _forum_with_account.first(account_id=account_id, id=id)
+        result: Forum | None = _forum_with_account.first(account_id=account_id, id=id)
+        return result
 
     def with_hosts(self, account: Account) -> list[tuple[int, str, str]]:
         """Return the ids and the names of the forums of an account, and the stored names of their hosts, the default forum first."""
@@ -51,7 +53,7 @@ class ForumQuerySet(models.QuerySet["Forum"]):
         return forum
 
     @transaction.atomic(savepoint=False)
-    def create_for(self, account: Account, *, name: str, host: str, addresses: str = "", **fields: Any) -> "Forum":
+    def create_for(self, account: Account, *, name: str, host: str, addresses: str = "", **fields: object) -> "Forum":
         """Create a forum with a category at the address `host`. Raise FieldError if the name or the address cannot be used.
 
         `addresses` are the lines of its list.
@@ -298,7 +300,7 @@ class Forum(TenantModel):
         Forum.objects.filter(pk=self.pk).delete()
         self._release_host(self.host_id)
 
-    def _categories(self) -> models.QuerySet[Any]:
+    def _categories(self) -> models.QuerySet[models.Model]:
         return self.account.categories.filter(forum_id=self.id)
 
     def _release_host(self, host_id: int) -> None:
@@ -317,7 +319,7 @@ def _forum_at_host(account_id: int, host_id: int) -> models.QuerySet[Any]:
 
 
 @prepared(account_id=int, id=int)
-def _forum_with_account(account_id: int, id: int) -> models.QuerySet[Any]:
+def _forum_with_account(account_id: int, id: int) -> models.QuerySet[models.Model]:
     forums = Forum.objects.filter(account_id=account_id)
     closed = forums.exclude(access__in=membership.READABLE)
     annotations = {"has_siblings": Exists(forums.exclude(id=id)), "has_closed_forums": Exists(closed)}

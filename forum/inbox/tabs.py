@@ -40,7 +40,7 @@ MAX_WAITING_COMMENTS = 50
 MAX_REPORTED = 50
 
 
-def posts_in(tab: str, account: Account, forum_id: int, user: User) -> models.QuerySet[Any]:
+def posts_in(tab: str, account: Account, forum_id: int, user: User) -> models.QuerySet[models.Model]:
     """Return the posts of a tab, oldest first."""
     return account.posts.filter(TABS[tab](user.id), forum_id=forum_id).order_by("created_at", "id")
 
@@ -64,12 +64,12 @@ def reported_comments(account: Account, forum_id: int) -> list[Any]:
     return list(rows.order_by("created_at", "id")[:MAX_REPORTED])
 
 
-def _reported_posts(account: Account, forum_id: int) -> models.QuerySet[Any]:
+def _reported_posts(account: Account, forum_id: int) -> models.QuerySet[models.Model]:
     reports = account.content_reports.open().filter(post_id__isnull=False)
     return account.posts.filter(LISTED, forum_id=forum_id, id__in=reports.values("post_id"))
 
 
-def _reported_comments(account: Account, forum_id: int) -> models.QuerySet[Any]:
+def _reported_comments(account: Account, forum_id: int) -> models.QuerySet[models.Model]:
     posts = account.posts.filter(LISTED, id=OuterRef("post_id"), forum_id=forum_id)
     reports = account.content_reports.open().filter(comment_id__isnull=False)
     return account.comments.filter(Exists(posts), id__in=reports.values("comment_id"))
@@ -91,7 +91,7 @@ def as_text(count: int) -> str:
 
 
 @prepared(account_id=int, forum_id=int, user_id=int)
-def _tabs_of_posts(account_id: int, forum_id: int, user_id: int) -> models.QuerySet[Any]:
+def _tabs_of_posts(account_id: int, forum_id: int, user_id: int) -> models.QuerySet[models.Model]:
     """Build the query that returns one row with the name of the tab for each counted post or comment."""
     account = Account(id=account_id)
     posts = account.posts.filter(forum_id=forum_id)
@@ -103,9 +103,10 @@ def _tabs_of_posts(account_id: int, forum_id: int, user_id: int) -> models.Query
     reported = [_reported_posts(account, forum_id), _reported_comments(account, forum_id)]
     for tab, rows in (("unapproved", comments), *(("reported", rows) for rows in reported)):
         tabs.append(rows.annotate(tab=Value(tab)).values_list("tab")[: MAX_COUNT + 1])
-    return tabs[0].union(*tabs[1:], all=True)
+    found: models.QuerySet[models.Model] = tabs[0].union(*tabs[1:], all=True)
+    return found
 
 
 @prepared(account_id=int, forum_id=int)
-def _new_posts(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+def _new_posts(account_id: int, forum_id: int) -> models.QuerySet[models.Model]:
     return Account(id=account_id).posts.filter(NEW, forum_id=forum_id).values_list("id")[: MAX_COUNT + 1]

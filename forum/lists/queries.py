@@ -167,7 +167,10 @@ class PostQuerySet(AccessQuerySet[Any]):
         author_id = closed_author_id(user)
         author_filter = {} if author_id is None else {"author_id": author_id}
         account_id = account_id if user is None else user.account_id
-        return _post_values.first(account_id=account_id, forum_id=forum_id, id=id, columns=columns, **author_filter)
+        result: tuple[Any, ...] | None = _post_values.first(
+            account_id=account_id, forum_id=forum_id, id=id, columns=columns, **author_filter
+        )
+        return result
 
     def page(
         self,
@@ -259,7 +262,7 @@ class PostQuerySet(AccessQuerySet[Any]):
 
     def roadmap(
         self, columns: Columns, *, account: Account, forum_id: int, limit: int = 50
-    ) -> list[tuple[Status, list[tuple[Any, ...]], bool]]:
+    ) -> list[tuple[Status, list[tuple[object, ...]], bool]]:
         """Return the first MAX_ROADMAP_STATUSES statuses that are on the roadmap, each with its open posts, those with most votes first,
         and whether the status has more posts.
 
@@ -272,7 +275,7 @@ class PostQuerySet(AccessQuerySet[Any]):
         ids = [status.id for status in statuses]
         places = fetch(ROADMAP_POSTS, [ids, account.id, forum_id, limit + 1])
         rows = _rows_by_id(account, [id for _status_id, id in places], columns)
-        posts: dict[int, list[tuple[Any, ...]]] = {id: [] for id in ids}
+        posts: dict[int, list[tuple[object, ...]]] = {id: [] for id in ids}
         for status_id, id in places:
             if id in rows:
                 posts[status_id].append(rows[id])
@@ -280,7 +283,7 @@ class PostQuerySet(AccessQuerySet[Any]):
 
     def in_status(
         self, columns: Columns, *, account: Account, forum_id: int, status_id: int, start: int, size: int
-    ) -> list[tuple[Any, ...]]:
+    ) -> list[tuple[object, ...]]:
         """Return the columns of a forum's open posts of a status from the offset `start`, those with most votes first."""
         selection = {"account_id": account.id, "forum_id": forum_id, "status_id": status_id, "columns": columns}
         limits = {"start": start, "size": size} if start else {"limit": size}
@@ -326,12 +329,12 @@ FROM unnest(%s::bigint[]) WITH ORDINALITY AS status (status_id, place) CROSS JOI
 """  # noqa: S608
 
 
-def _rows_by_id(account: Account, ids: Sequence[int], columns: Columns) -> dict[int, tuple[Any, ...]]:
+def _rows_by_id(account: Account, ids: Sequence[int], columns: Columns) -> dict[int, tuple[object, ...]]:
     rows = account.posts.filter(id__in=ids).values_list("id", *columns) if ids else []
     return {id: tuple(values) for id, *values in rows}
 
 
-def values_by_id(account: Account, ids: Sequence[int], columns: Columns) -> list[tuple[Any, ...]]:
+def values_by_id(account: Account, ids: Sequence[int], columns: Columns) -> list[tuple[object, ...]]:
     """Return the columns of the posts with these ids, in the order of the ids."""
     values_by_id = _rows_by_id(account, ids, columns)
     return [values_by_id[id] for id in ids if id in values_by_id]
@@ -346,7 +349,7 @@ def _posts_by_votes(
     limit: int | None = None,
     start: int = 0,
     size: int | None = None,
-) -> models.QuerySet[Any]:
+) -> models.QuerySet[models.Model]:
     """Build the query for a page: the first `limit` posts (a literal in SQL), or `size` posts from `start` on (two parameters)."""
     account, order_by = Account(id=account_id), PostQuerySet.ORDERS["top"]
     is_open = RawSQL(IS_OPEN, [], output_field=models.BooleanField())  # noqa: S611
@@ -358,7 +361,7 @@ def _posts_by_votes(
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
 def _post_values(
     account_id: int, forum_id: int, id: int, columns: Columns, author_id: int | None = None
-) -> models.QuerySet[Any]:
+) -> models.QuerySet[models.Model]:
     role = User.Role.OWNER if author_id is None else User.Role.MEMBER
     user = User(id=author_id or VISITOR_ID, role=role)
     posts = Account(id=account_id).posts.filter(id=id).visible_in_forum(user).of_forum(forum_id)
@@ -410,10 +413,10 @@ def page_of_posts(
     whole_forum: bool = False,
     status_id: int | None = None,
     author_id: int | None = None,
-) -> models.QuerySet[Any]:
+) -> models.QuerySet[models.Model]:
     """Build the query for a page. `stop` is the offset at which the scan of each partition ends."""
     size, stop = literal_size or size or 0, literal_stop or literal_size or stop
-    conditions: dict[str, Any] = {}
+    conditions: dict[str, object] = {}
     if whole_forum:
         conditions["forum_id"] = forum_id
     elif category_id is None:
@@ -439,19 +442,19 @@ def merge_partitions(
     author_id: int | None,
     order: str,
     conditions: dict[str, Any],
-    select: Callable[[Any], models.QuerySet[Any]] | None = None,
+    select: Callable[[Any], models.QuerySet[models.Model]] | None = None,
     *,
     start: int,
     size: int,
     stop: int,
-) -> models.QuerySet[Any]:
+) -> models.QuerySet[models.Model]:
     """Return the posts of a page, merged from the open partition and from the closed posts that the reader may see.
 
     `conditions` are values of columns that posts and their sort keys have. `select` selects posts by other columns.
     """
     order_by = PostQuerySet.PAGE_ORDERS[order]
 
-    def partition(visibility: Visibility, **more: Any) -> models.QuerySet[Any]:
+    def partition(visibility: Visibility, **more: object) -> models.QuerySet[models.Model]:
         # A member has few closed posts. They are sorted.
         if order not in PostQuerySet.SORT_KEY_ORDERS or more:
             rows = account.posts.filter(**conditions, visibility=visibility, **more)

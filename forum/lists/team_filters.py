@@ -6,9 +6,8 @@ No index serves these filters together with an order of the list, so the stateme
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import QueryDict
 from django.utils.functional import Promise
 from django.utils.safestring import SafeString
@@ -31,11 +30,11 @@ class TeamFilter:
     def __bool__(self) -> bool:
         return bool(self.parameters)
 
-    def select(self, posts: QuerySet[Any]) -> QuerySet[Any]:
+    def select(self, posts: QuerySet[Model]) -> QuerySet[Model]:
         """Return those of the posts that pass the filters."""
         return posts
 
-    def render_form(self, action: str, hidden: Mapping[str, Any]) -> SafeString:
+    def render_form(self, action: str, hidden: Mapping[str, object]) -> SafeString:
         """Return the form that changes the filters. `hidden` are the other parameters of the list at the path `action`."""
         return SafeString()
 
@@ -75,7 +74,7 @@ class TeamOrder:
     label: Promise
     note: Promise
     # Orders posts of an account. It may leave some out.
-    sort: Callable[[QuerySet[Any], Account], QuerySet[Any]]
+    sort: Callable[[QuerySet[Model], Account], QuerySet[Model]]
     # Whether a user of the team has the order.
     is_available: Callable[[User], bool]
 

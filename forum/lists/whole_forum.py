@@ -85,7 +85,7 @@ def page_of_team(
     team_filter: TeamFilter = NO_FILTER,
     start: int,
     size: int,
-) -> list[tuple[Any, ...]]:
+) -> list[tuple[object, ...]]:
     """Return the columns of `size` posts of a forum's list for the team, from the offset `start`.
 
     `order` is one of `PostQuerySet.PAGE_ORDERS`, or an order of the team. Raise `TooSlow` if the filter takes too long.
@@ -121,11 +121,11 @@ def _merged(
     *,
     start: int,
     size: int,
-) -> models.QuerySet[Any]:
+) -> models.QuerySet[models.Model]:
     columns = {"category_id": selection.category_id, "status_id": selection.status_id}
     others = FacetSelection(kind=selection.kind, tag=selection.tag)
 
-    def select(posts: PostQuerySet) -> models.QuerySet[Any]:
+    def select(posts: PostQuerySet) -> models.QuerySet[models.Model]:
         return team_filter.select(posts.selected(others))
 
     return merge_partitions(
@@ -142,7 +142,7 @@ def _merged(
 
 def _collected(
     account: Account, forum_id: int, user: User | None, selection: FacetSelection, order: str, *, start: int, size: int
-) -> models.QuerySet[Any]:
+) -> models.QuerySet[models.Model]:
     order_by = PostQuerySet.PAGE_ORDERS[order]
     rows = account.posts.listed_for(user).of_forum(forum_id).selected(selection).order_by()
     text, values = rows.values(*(name.removeprefix("-") for name in order_by)).query.sql_with_params()

@@ -1,7 +1,5 @@
 """The notifications of the user of the token."""
 
-from typing import Any
-
 from django.http import HttpResponse
 from django.utils.translation import override
 from rest_framework.response import Response
@@ -42,7 +40,7 @@ class NotificationViewSet(Paged):
             rows = rows.filter(read_at__isnull=unread)
         return self.get_paginated_response([self.represent(row) for row in self.paginate_queryset(rows)])
 
-    def represent(self, row: Notification) -> dict[str, Any]:
+    def represent(self, row: Notification) -> dict[str, object]:
         activity, zone = row.activity, self.account.zone
         with override("en"):
             text = describe(row)

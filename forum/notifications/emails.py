@@ -3,7 +3,6 @@
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.core.mail import EmailMultiAlternatives
 from django.db import connection, transaction
@@ -183,7 +182,7 @@ def _subject(row: Notification) -> tuple[int | None, int | None]:
     return row.activity.post_id, row.activity.note_id
 
 
-def message_id(*parts: Any) -> str:
+def message_id(*parts: object) -> str:
     return f"<{'.'.join(map(str, parts))}@{from_address().rpartition('@')[2]}>"
 
 

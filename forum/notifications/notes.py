@@ -23,7 +23,7 @@ class NoteSource:
     # needs. Null if there is no such note.
     details_of: Callable[[str], Subquery]
     # The path of the page that shows a note, which is given as the JSON object.
-    path_of: Callable[[Mapping[str, Any]], str]
+    path_of: Callable[[Mapping[str, object]], str]
 
     def visible_to(self, user: User) -> AccessQuerySet[Any]:
         """Return the notes that the user, who is on the team, may see now."""

@@ -52,7 +52,7 @@ class NotificationsPage(ForumPage):
         )
 
     @staticmethod
-    def as_item(row: Notification, other_forums: dict[int | None, str]) -> dict[str, Any]:
+    def as_item(row: Notification, other_forums: dict[int | None, str]) -> dict[str, object]:
         """Return the values of a notification for the template. `url` is set if the suggestion belongs to another forum."""
         post = row.activity.post
         base = other_forums.get(post.forum_id) if post is not None else None
@@ -109,7 +109,7 @@ class UnsubscribePage(Page):
     template_name = "forum/notifications/unsubscribe.html"
 
     @classmethod
-    def as_view(cls, **initkwargs: Any) -> Any:
+    def as_view(cls, **initkwargs: object) -> Any:
         return csrf_exempt(super().as_view(**initkwargs))
 
     def read_link(self) -> tuple[User, Post | None] | None:

@@ -136,7 +136,8 @@ def recipients_of(
 
 def _text_of(activity: Activity, post: Post | None) -> str:
     if activity.kind == Activity.Kind.COMMENT and activity.comment is not None:
-        return activity.comment.comment
+        result: str = activity.comment.comment
+        return result
     return post.content if post is not None and activity.kind == Activity.Kind.NEW_POST else ""
 
 

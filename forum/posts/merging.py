@@ -91,11 +91,11 @@ class Mergeable(TenantModel, Trashable):
         values = type(self).objects.locked().filter(pk=self.pk).values_list(*self.RELOADED_FIELDS).get()
         self._reload(values)
 
-    def _reload(self, values: Sequence[Any]) -> None:
+    def _reload(self, values: Sequence[object]) -> None:
         for name, value in zip(self.RELOADED_FIELDS, values, strict=True):
             setattr(self, name, value)
 
-    def lock_and_insert(self, text: str, values: Sequence[Any]) -> tuple[Any, ...] | None:
+    def lock_and_insert(self, text: str, values: Sequence[object]) -> tuple[object, ...] | None:
         """Lock the row, reload the fields that may have changed, and execute an INSERT, all in one statement.
 
         Many users vote and comment on one post at the same time, and each of them waits for the lock. So it must not be held for longer
@@ -166,7 +166,7 @@ class Mergeable(TenantModel, Trashable):
         # The team's answer to the duplicate is a comment on the original now.
         answered_at = original.answered_at or self.answered_at
         original._add_comments(comments, internal_comments, answered_at=answered_at)
-        values: dict[str, Any] = {
+        values: dict[str, object] = {
             "duplicate_from_id": original.id,
             "comments_cache": self.comments_cache - comments,
             "internal_comments_cache": self.internal_comments_cache - internal_comments,
@@ -257,12 +257,12 @@ class Mergeable(TenantModel, Trashable):
             duplicate_ids += new_ids
         return duplicate_ids
 
-    def _move_comments(self, filters: dict[str, Any], *, has_internal: bool, **values: Any) -> tuple[int, int]:
+    def _move_comments(self, filters: dict[str, object], *, has_internal: bool, **values: object) -> tuple[int, int]:
         """Update the comments, and return the numbers of public ones and of others. Withdrawn ones move uncounted."""
-        comments: Any = self.account.comments.filter(**filters)
+        comments = self.account.comments.filter(**filters)
         others = comments.filter(Q(internal=True) | Q(approved=False)).update(**values) if has_internal else 0
         public = comments.public().update(**values)
-        withdrawn: Any = self.account.comments(manager="with_withdrawn").exclude(withdrawn_at=None)
+        withdrawn = self.account.comments(manager="with_withdrawn").exclude(withdrawn_at=None)
         withdrawn.filter(**filters).update(**values)
         return public, others
 

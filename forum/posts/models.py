@@ -374,7 +374,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             Activity.objects.record(self, kind, by=by, **names)
 
     @transaction.atomic(savepoint=False)
-    def submit(self, values: dict[str, Any], *, by: User) -> None:
+    def submit(self, values: dict[str, object], *, by: User) -> None:
         """Insert the post as `write` does, with a vote of its author, who can withdraw it."""
         self.write(values, by=by)
         self.account.votes.create(post_id=self.id, user_id=by.id)

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
@@ -19,12 +19,12 @@ def live_posts(request: HttpRequest) -> PostQuerySet:
     return account.posts.live().without_tasks().filter(duplicate_from_id=None)
 
 
-def newest_task_id(request: HttpRequest) -> QuerySet[Any]:
+def newest_task_id(request: HttpRequest) -> QuerySet[Model]:
     forum_request = cast(ForumUserRequest, request)
     return newest_id(forum_request.account.posts.tasks().accessible_to(forum_request.user))
 
 
-def newest_forum_post_id(request: HttpRequest) -> QuerySet[Any]:
+def newest_forum_post_id(request: HttpRequest) -> QuerySet[Model]:
     return newest_id(live_posts(request).of_forum(cast(ForumRequest, request).forum.id))
 
 

@@ -186,7 +186,7 @@ class TooManyStepsError(Exception):
     """The text takes the parser more than MAX_STEPS steps."""
 
 
-def _count_block(state: StateBlock, *_arguments: Any) -> bool:
+def _count_block(state: StateBlock, *_arguments: object) -> bool:
     """Count an attempt to find a block, as the first rule. Return False, so that the parser tries the other rules."""
     return _count_steps(state, 1)
 

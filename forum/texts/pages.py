@@ -18,14 +18,14 @@ from forum.texts.markdown import render
 TEXT_LENGTH = 65_536
 
 
-class LongText(forms.CharField):
+class LongTextFormField(forms.CharField):
     """A text in Markdown. White space at its ends stays, because Markdown gives it a meaning. CRLF from browsers becomes LF."""
 
     def __init__(self, *, rows: int, **kwargs: Any):
         widget = forms.Textarea(attrs={"rows": rows})
         super().__init__(max_length=TEXT_LENGTH, strip=False, widget=widget, **kwargs)
 
-    def to_python(self, value: Any) -> str:
+    def to_python(self, value: object) -> str:
         return (super().to_python(value) or "").replace("\r\n", "\n")
 
 

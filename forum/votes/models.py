@@ -25,7 +25,7 @@ from core.rows.access import Access
 MAX_SCANNED_VOTES = 1000
 
 
-class VoteBaseQuerySet(DerivingQuerySet[Any]):
+class VoteBaseQuerySet(DerivingQuerySet[models.Model]):
     """The base of the querysets of votes and of proxy votes. It copies votes when posts are merged, and undoes that."""
 
     # Exactly one of these columns of a vote is set. A voter has at most one vote for a post.
@@ -46,7 +46,8 @@ class VoteBaseQuerySet(DerivingQuerySet[Any]):
                 """,  # noqa: S608
                 [to_id, account_id, from_id],
             )
-            return cursor.rowcount
+            result: int = cursor.rowcount
+            return result
 
     def undo_copy(self, account_id: int, *, from_id: int, to_id: int, other_ids: list[int]) -> int:
         """Undo `copy`, and return the number of deleted votes.
@@ -94,19 +95,19 @@ class VoteQuerySet(VoteBaseQuerySet):
 
 
 @prepared(account_id=int, user_id=int, post_ids=list)
-def _voted_post_ids(account_id: int, user_id: int, post_ids: list[int]) -> models.QuerySet[Any]:
+def _voted_post_ids(account_id: int, user_id: int, post_ids: list[int]) -> models.QuerySet[models.Model]:
     votes = Vote.objects.filter(account_id=account_id, user_id=user_id, post_id__any=post_ids)
     return votes.values_list("post_id", flat=True)
 
 
 @prepared(account_id=int, post_id=int)
-def _voter_names(account_id: int, post_id: int, limit: int) -> models.QuerySet[Any]:
+def _voter_names(account_id: int, post_id: int, limit: int) -> models.QuerySet[models.Model]:
     votes = Vote.objects.filter(account_id=account_id, post_id=post_id)
     return votes.order_by("user_id").values_list("user__name", "user_id")[:limit]
 
 
 @prepared(account_id=int, post_id=int)
-def _shown_voter_names(account_id: int, post_id: int, limit: int) -> models.QuerySet[Any]:
+def _shown_voter_names(account_id: int, post_id: int, limit: int) -> models.QuerySet[models.Model]:
     votes = Vote.objects.filter(account_id=account_id, post_id=post_id).order_by("user_id")
     users = User.objects.filter(
         account_id=account_id, shows_votes=True, blocked_at=None, id__in=votes.values("user_id")[:MAX_SCANNED_VOTES]

@@ -12,7 +12,7 @@ from accounts.users.models import User
 from core.errors import FieldError
 from core.registry import registry
 from core.rows.limited_rows import limit
-from core.rows.trash import TrashableQuerySet
+from core.rows.trash import Trashable, TrashableQuerySet
 
 # The CTE of `Post.lock_and_insert` for a new vote. Its trigger counts the vote.
 INSERT_VOTE = """
@@ -34,7 +34,7 @@ class Votable(models.Model):
 
         def lock(self) -> None: ...
 
-        def lock_and_insert(self, text: str, values: Sequence[Any]) -> tuple[Any, ...] | None: ...
+        def lock_and_insert(self, text: str, values: Sequence[object]) -> tuple[object, ...] | None: ...
 
         def check_not_merged(self) -> None: ...
 
@@ -49,7 +49,7 @@ class Votable(models.Model):
         is_new = self.lock_and_insert(INSERT_VOTE, [Int8(by.id), timezone.now()]) is not None
         # A trigger has updated the count in the database.
         self.votes_cache += is_new
-        return is_new
+        return bool(is_new)
 
     @transaction.atomic(savepoint=False)
     def withdraw_vote(self, *, by: User) -> bool:
@@ -73,12 +73,12 @@ class Votable(models.Model):
             link = f"{customer.key}_id"
             if link not in voter:
                 continue
-            rows = cast(TrashableQuerySet, customer.rows_of(self.account))
+            rows = cast(TrashableQuerySet[Trashable], customer.rows_of(self.account))
             if not limit(rows.live(), by.access).filter(id=voter[link]).exists():
                 raise FieldError(link, _("can't be found"), "gone")
         _row, is_new = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
         self.votes_cache += is_new
-        return is_new
+        return bool(is_new)
 
     @transaction.atomic(savepoint=False)
     def withdraw_proxy_vote(self, *, client_id: int | None = None, contact_id: int | None = None) -> bool:

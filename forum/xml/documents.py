@@ -62,7 +62,7 @@ def local_time(moment: datetime, zone: ZoneInfo) -> str:
     return moment.astimezone(zone).isoformat(timespec="seconds")
 
 
-def array(name: str, shape: ElementType, rows: Iterable[Sequence[Any]], zone: ZoneInfo, *, depth: int = 0) -> str:
+def array(name: str, shape: ElementType, rows: Iterable[Sequence[object]], zone: ZoneInfo, *, depth: int = 0) -> str:
     """Return an element of type `array` with an element for each row."""
     margin = "  " * depth
     items = "".join(shape.write(row, zone, depth=depth + 1) for row in rows)

@@ -42,7 +42,7 @@ class XMLParser(BaseXMLParser):
 
     def parse(
         self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         body = stream.read(settings.MAX_BODY_BYTES + 1)
         if not body.strip():
             return {}

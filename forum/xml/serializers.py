@@ -1,7 +1,5 @@
 """The serializers of the Forum API, which accepts some of the fields of the Account API."""
 
-from typing import Any
-
 from accounts.roles.models import ASSIGNABLE
 from accounts.users.api import NewUserSerializer
 from core.api.fields import ChoiceField, RelatedField, TextField, long_text_field
@@ -18,7 +16,7 @@ class CategoryOfForum(RelatedField):
     def __init__(self) -> None:
         super().__init__("categories")
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         self.filters = {"forum_id": self.context["forum_id"]}
         return super().to_internal_value(data)
 
@@ -29,7 +27,7 @@ class PostElementSerializer(ResourceSerializer):
     kind = ChoiceField(Post.Kind.values)
     category_id = CategoryOfForum()
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         """Drop nulls, except for the fields that accept null."""
         nullable = ("responsible_id",)
         return {name: value for name, value in values.items() if value is not None or name in nullable}

@@ -50,7 +50,7 @@ def page_or_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     # API clients may send the parameters by POST, without a CSRF token. Neither the page nor `view` changes anything.
     @csrf_exempt
     @wraps(view)
-    def choose(request: TenantRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def choose(request: TenantRequest, *args: object, **kwargs: Any) -> HttpResponse:
         if expects_html(request):
             return cast(HttpResponse, page(request, *args, **kwargs))
         route = route_of_former_path(kwargs.get("category_name"))

@@ -89,7 +89,7 @@ class XMLViewSet(TenantViewSet):
         """Return the parameters of the query string and of the body. The body takes precedence."""
         return {**self.request.query_params.dict(), **self.body}
 
-    def element(self, name: str) -> dict[str, Any]:
+    def element(self, name: str) -> dict[str, object]:
         """Return the children of the body's root element `name`. Raise FieldError if the element is missing or has no children."""
         children = self.body.get(name)
         if children is None or (isinstance(children, str) and not children.strip()):
@@ -170,7 +170,7 @@ class XMLPostViewSet(XMLViewSet):
         body = documents.document(documents.array("posts", documents.POST_IN_LIST, rows[: page.size], self.zone))
         return Response(body, headers={"Link": link})
 
-    def read_list(self, parameters: dict[str, Any]) -> tuple[ListPage, str, Status | None]:
+    def read_list(self, parameters: dict[str, object]) -> tuple[ListPage, str, Status | None]:
         """Return the page, the order, and the status to filter by. Raise FieldErrors with all invalid parameters."""
         errors: list[FieldError] = []
         page: ListPage | None = None
@@ -247,7 +247,7 @@ class XMLPostViewSet(XMLViewSet):
             else PostElementSerializer
         )
 
-    def get_serializer_context(self) -> dict[str, Any]:
+    def get_serializer_context(self) -> dict[str, object]:
         return {**super().get_serializer_context(), "forum_id": self.forum_id}
 
     def as_element(self, post: Post) -> str:

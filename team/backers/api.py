@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import asdict
-from typing import Any
 
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied
@@ -83,7 +82,7 @@ class SuggestionRevenueViewSet(Paged):
         forum_ids = list(forums.values_list("id", flat=True))
         try:
             with search_transaction(account.id, is_limited=True):
-                matching: Any = filters.select(account.posts.listed_for(user))
+                matching = filters.select(account.posts.listed_for(user))
                 start, stop = self.page.start, self.page.stop
                 ids = self.take_page(page_by(ORDERS[order], matching, account, forum_ids, start=start, stop=stop))
         except TooSlow:
@@ -93,7 +92,7 @@ class SuggestionRevenueViewSet(Paged):
         rows = {id: values for id, *values in posts.values_list("id", *COLUMNS.values())} if ids else {}
         revenue = stored_revenue(account, ids) if ids else {}
 
-        def represent(id: int) -> dict[str, Any]:
+        def represent(id: int) -> dict[str, object]:
             number, sums = revenue.get(id, (0, []))
             values = dict(zip(COLUMNS, rows[id], strict=True))
             return {"id": id, **values, "clients": number, "revenue": list(map(asdict, sums))}

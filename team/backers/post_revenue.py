@@ -115,10 +115,10 @@ class RevenueChange(models.Model):
 # Reading
 
 
-def sort_by(column: str) -> Callable[[QuerySet[Any], Account], QuerySet[Any]]:
+def sort_by(column: str) -> Callable[[QuerySet[models.Model], Account], QuerySet[models.Model]]:
     """Return the function that orders the posts of a forum by a column of their figures, the highest first. Posts without clients are left out."""
 
-    def sort(posts: QuerySet[Any], account: Account) -> QuerySet[Any]:
+    def sort(posts: QuerySet[models.Model], account: Account) -> QuerySet[models.Model]:
         # The forum is a column of the index for the order.
         rows = posts.filter(revenues__currency=account.currency, revenues__forum_id=F("forum_id"))
         return rows.order_by(f"-revenues__{column}", "-revenues__post_id")
@@ -127,7 +127,7 @@ def sort_by(column: str) -> Callable[[QuerySet[Any], Account], QuerySet[Any]]:
 
 
 def page_by(
-    column: str, posts: QuerySet[Any], account: Account, forum_ids: Collection[int], *, start: int, stop: int
+    column: str, posts: QuerySet[models.Model], account: Account, forum_ids: Collection[int], *, start: int, stop: int
 ) -> list[int]:
     """Return the ids of the posts from `start` to `stop`, and one more if there are more, in the order of `sort_by` over several forums.
 
@@ -195,12 +195,16 @@ def accessible_top_revenue(account: Account, user: User, number: int) -> list[tu
 # Updating
 
 
-def posts_of_users(account: Account, users: QuerySet[Any, Any] | Collection[int]) -> list[QuerySet[Any, Any]]:
+def posts_of_users(
+    account: Account, users: QuerySet[Any, Any] | Collection[int]
+) -> list[QuerySet[models.Model, object]]:
     votes = account.votes.filter(user_id__in=users)
     return [values_of("post_id", votes), values_of("id", account.posts.without_tasks().filter(user_id__in=users))]
 
 
-def posts_of_customers(account: Account, column: str, ids: QuerySet[Any, Any] | Collection[int]) -> list[QuerySet]:
+def posts_of_customers(
+    account: Account, column: str, ids: QuerySet[Any, Any] | Collection[int]
+) -> list[QuerySet[models.Model, object]]:
     """Return queries for the posts that clients or contacts are behind. `column` is `client_id` or `contact_id`."""
     condition = {f"{column}__in": ids}
     users = values_of("user_id", account.user_links.confirmed().filter(**condition))
@@ -211,7 +215,9 @@ def posts_of_customers(account: Account, column: str, ids: QuerySet[Any, Any] | 
     ]
 
 
-def affected_posts(account: Account, kind: str, ids: Collection[int]) -> list[QuerySet]:
+def affected_posts(
+    account: Account, kind: str, ids: QuerySet[Any, Any] | Collection[int]
+) -> list[QuerySet[models.Model, object]]:
     """Return queries for the ids of posts whose figures depend on rows of a kind."""
     if kind == RevenueChange.Kind.USER:
         return posts_of_users(account, ids)
@@ -223,7 +229,7 @@ def affected_posts(account: Account, kind: str, ids: Collection[int]) -> list[Qu
     return [values_of("post_id", account.post_revenues.all())]
 
 
-def queue_affected_posts(account: Account, kind: str, ids: Collection[int]) -> None:
+def queue_affected_posts(account: Account, kind: str, ids: QuerySet[Any, Any] | Collection[int]) -> None:
     first, *others = affected_posts(account, kind, ids)
     found = first.union(*others) if others else first
     changes = (

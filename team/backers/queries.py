@@ -13,9 +13,8 @@ only the clients and the deals that they may access.
 from collections import defaultdict
 from collections.abc import Collection
 from decimal import Decimal
-from typing import Any
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import F, Model, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from accounts.account.models import Account
@@ -26,7 +25,7 @@ from crm.contacts.models import ContactQuerySet
 from team.summaries.revenue import Revenue, as_revenue, order_by_currency, revenue_by
 
 
-def customers_of(account: Account, post_id: int) -> tuple[QuerySet[Any], ...]:
+def customers_of(account: Account, post_id: int) -> tuple[QuerySet[Model], ...]:
     """Return the rows whose columns `client_id` and `contact_id` name the customers behind a suggestion."""
     posts = account.posts.live().filter(Q(id=post_id) | Q(duplicate_from_id=post_id))
     voters = values_of("user_id", posts, account.votes.filter(post_id=post_id))
@@ -48,7 +47,7 @@ def backing_contacts_of(account: Account, user: User, post_id: int) -> ContactQu
     return account.contacts.live().accessible_to(user).filter(equals_any_of("id", ids))
 
 
-def values_of(column: str, *querysets: QuerySet[Any]) -> QuerySet[Any, Any]:
+def values_of(column: str, *querysets: QuerySet[Model]) -> QuerySet[Model, object]:
     """Return the values of a column in the rows of several querysets, for a subquery."""
     first, *others = (rows.order_by().values(column) for rows in querysets)
     return first.union(*others, all=True)
@@ -70,8 +69,9 @@ def total_revenue(account: Account, user: User, post_id: int) -> list[Revenue]:
     return [as_revenue(row) for row in order_by_currency(account, rows)]
 
 
-def order_by_revenue(clients: QuerySet, account: Account, user: User) -> QuerySet:
+def order_by_revenue(clients: QuerySet[Model], account: Account, user: User) -> QuerySet[Model]:
     """Order clients by the sum of their open and won deals in the currency of the account, the highest first."""
     revenue = revenue_by(account, user.access, "client_id", client_id=OuterRef("id"), currency=account.currency)
     total = revenue.annotate(total=F("open_sum") + F("won_sum")).values("total")[:1]
-    return clients.annotate(total=Coalesce(Subquery(total), Decimal(0))).order_by("-total", "id")
+    found: QuerySet[Model] = clients.annotate(total=Coalesce(Subquery(total), Decimal(0))).order_by("-total", "id")
+    return found

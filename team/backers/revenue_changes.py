@@ -61,7 +61,7 @@ def queue_rows(
         rows = model._default_manager.filter(account_id=account_id, id__in=list(ids))
         return ((kind, id) for id in rows.order_by().values_list(column, flat=True).distinct() if id is not None)
 
-    def keys_of_row(row: Any) -> Iterable[Key]:
+    def keys_of_row(row: object) -> Iterable[Key]:
         id = getattr(row, column)
         return [] if id is None else [(kind, id)]
 
@@ -77,7 +77,7 @@ def queue_rows(
 
 
 @prepared(account_id=int, ids=list)
-def suggestions_of(account_id: int, ids: Sequence[int]) -> models.QuerySet[Any, Any]:
+def suggestions_of(account_id: int, ids: Sequence[int]) -> models.QuerySet[models.Model, object]:
     """Return the ids of suggestions among these posts, and of those into which they are merged."""
     posts = Post.objects.filter(account_id=account_id, id__any=ids, category_id__isnull=False)
     return posts.values_list("id", "duplicate_from_id")
@@ -97,7 +97,7 @@ def keys_of_row_of_post(post: Any) -> Iterable[Key]:
     return [] if post.category_id is None else keys_of_suggestions([(post.id, post.duplicate_from_id)])
 
 
-def never(_row: Any) -> bool:
+def never(_row: object) -> bool:
     return False
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.db.models.expressions import Combinable
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
@@ -83,7 +83,7 @@ class SuggestionFilter:
     def numbers(self) -> dict[str, Decimal | int | None]:
         return {MIN_REVENUE: self.min_revenue, MIN_CLIENTS: self.min_clients}
 
-    def select(self, posts: QuerySet[Any]) -> QuerySet[Any]:
+    def select(self, posts: QuerySet[Model]) -> QuerySet[Model]:
         """Return those of the posts that pass the filters. A segment with a search executes the search."""
         if self.segment is not None:
             backers = self.account.post_backers.filter(post_id=OuterRef("id"), client_id__in=self.clients_of_segment())
@@ -106,7 +106,7 @@ class SuggestionFilter:
             return segment.matching_ids(text, ranked=False)
 
 
-def read_segment(text: str, account: Account, user: User, views: list[SavedView] | None) -> dict[str, Any]:
+def read_segment(text: str, account: Account, user: User, views: list[SavedView] | None) -> dict[str, object]:
     view = find_view(text, SavedView.Target.CLIENT, account=account, user=user, views=views)
     if view is None:
         raise FieldError(SEGMENT, VIEW_GONE, "missing")
@@ -117,11 +117,11 @@ def read_segment(text: str, account: Account, user: User, views: list[SavedView]
     return {"view": view, "segment": segment}
 
 
-def read_revenue(text: str, account: Account, language: str | None) -> dict[str, Any]:
+def read_revenue(text: str, account: Account, language: str | None) -> dict[str, object]:
     return {"min_revenue": read_number(MIN_REVENUE, text, language, is_money=True, currency=account.currency)}
 
 
-def read_clients(text: str, language: str | None) -> dict[str, Any]:
+def read_clients(text: str, language: str | None) -> dict[str, object]:
     if re.fullmatch(r"[0-9]{1,9}", text, re.ASCII):
         return {"min_clients": int(text)}
     try:

@@ -1,7 +1,5 @@
 """The deal board in the Account API (JSON)."""
 
-from typing import Any
-
 from django.http import Http404, HttpResponse, QueryDict
 from rest_framework.response import Response
 
@@ -35,7 +33,7 @@ class MoveSerializer(ResourceSerializer):
     reason = TextField()
     seen_status_id = IntegerField(min_value=Status.NONE_ID, max_value=MAX_ID)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         """Return the values without nulls, except that a null reason removes the reason."""
         if values.get("after_id") is not None and values.get("position") is not None:
             raise FieldError("position", "can't be given together with after_id")
@@ -95,13 +93,13 @@ class BoardViewSet(JSONViewSet):
             raise Http404 from None
         return Response(self.represent(deal))
 
-    def represent_board(self, board: Board) -> dict[str, Any]:
+    def represent_board(self, board: Board) -> dict[str, object]:
         return {
             "pipeline_id": board.pipeline.id,
             "columns": [self.represent_column(column) for column in board.columns],
         }
 
-    def represent_column(self, column: BoardColumn) -> dict[str, Any]:
+    def represent_column(self, column: BoardColumn) -> dict[str, object]:
         totals = column.totals
         return {
             "status_id": column.status.id or None,
@@ -112,7 +110,7 @@ class BoardViewSet(JSONViewSet):
         }
 
     @staticmethod
-    def represent_total(total: Total) -> dict[str, Any]:
+    def represent_total(total: Total) -> dict[str, object]:
         return {
             "currency": total.currency,
             "count": total.deals,
@@ -120,7 +118,7 @@ class BoardViewSet(JSONViewSet):
             "weighted_sum": total.weighted_sum,
         }
 
-    def represent_card(self, card: Card) -> dict[str, Any]:
+    def represent_card(self, card: Card) -> dict[str, object]:
         return {
             "id": card.id,
             "name": card.name,

@@ -19,8 +19,9 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import connection
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
+from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -275,12 +276,12 @@ def read_cards(query: BoardQuery, ids: list[int], columns: dict[int, BoardColumn
 
 
 @prepared(account_id=int, ids=list, responsible_ids=list)
-def _cards(account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+def _cards(account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     access = prepared_access(responsible_ids)
     clients = account.clients.live().limited_to(access).filter(id=OuterRef("client_id"))
     deals = account.deals.live().limited_to(access).filter(id__any=ids)
-    return deals.annotate(
+    found: QuerySet[Model, object] = deals.annotate(
         column_id=COLUMN_ID,
         client_name=Subquery(clients.values("name")),
         responsible_name=name_of_user("responsible_id"),
@@ -290,6 +291,7 @@ def _cards(account_id: int, ids: list[int], responsible_ids: Collection[int] | N
         *("responsible_name", "expected_close_date", "stage_entered_at", "board_position"),
         "is_planned",
     )
+    return found
 
 
 def total_of(status: Status, currency: str, deals: int, price: Decimal) -> Total:
@@ -314,7 +316,7 @@ def read_stored(query: BoardQuery, columns: dict[int, BoardColumn]) -> dict[int,
 
 
 def first_ids(
-    query: BoardQuery, rows: QuerySet[Any], columns: Iterable[int], *, user_ids: Iterable[int] | None = None
+    query: BoardQuery, rows: QuerySet[Model], columns: Iterable[int], *, user_ids: Iterable[int] | None = None
 ) -> dict[int, list[int]]:
     """Return the ids of the first of `rows` in each column, read from the index of the column.
 
@@ -417,5 +419,5 @@ def count_and_rank(
     return ids
 
 
-def board_query(account: Account, user: User, parameters: Any) -> BoardQuery:
+def board_query(account: Account, user: User, parameters: QueryDict) -> BoardQuery:
     return BoardQuery.read(LISTS["deal"], parameters, account=account, user=user)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -100,14 +100,14 @@ def find_status(account: Account, id: int) -> Status:
     return status
 
 
-def reasons(status: Status, deal: Deal, reason: str | None) -> dict[str, Any]:
+def reasons(status: Status, deal: Deal, reason: str | None) -> dict[str, object]:
     """Return the changes of the reasons. The reason for the other outcome is removed."""
     if status.outcome == Status.Outcome.OPEN:
         if reason:
             raise FieldError("reason", _("is only for a deal that is won or lost"))
         return {}
     own = REASONS[status.outcome]
-    values: dict[str, Any] = {name: None for name in REASONS.values() if name != own and getattr(deal, name)}
+    values: dict[str, object] = {name: None for name in REASONS.values() if name != own and getattr(deal, name)}
     if reason is not None and (reason or None) != getattr(deal, own):
         values[own] = reason or None
     return values
@@ -134,14 +134,14 @@ def place_of(move: Move, column: QuerySet[Deal], above: Deal | None, user: User)
 
 def first_position(column: QuerySet[Deal]) -> int:
     now = -int(timezone.now().timestamp() * 1_000_000)
-    first: Any = column.order_by("board_position", "id").values_list("board_position", flat=True).first()
+    first = column.order_by("board_position", "id").values_list("board_position", flat=True).first()
     return now if first is None else min(now, first - STEP)
 
 
 def position_below(column: QuerySet[Deal], position: int, id: int) -> int:
     """Return a position directly below the deal with a position and an id."""
     below = column.filter(is_after(position, id)).order_by("board_position", "id")
-    next_position: Any = below.values_list("board_position", flat=True).first()
+    next_position = below.values_list("board_position", flat=True).first()
     if next_position is None:
         return position + STEP
     if next_position - position >= 2:
@@ -173,7 +173,7 @@ def make_room(column: QuerySet[Deal], position: int, id: int, limit: int) -> int
     return lowest + step * (len(moved) + 1)
 
 
-def update_positions(column: QuerySet[Any], ids: list[int], positions: list[int]) -> None:
+def update_positions(column: QuerySet[Model], ids: list[int], positions: list[int]) -> None:
     locked = dict(column.locked().filter(id__in=ids).order_by("id").values_list("id", "account_id"))  # type: ignore[attr-defined]
     if len(locked) != len(ids):
         raise ConcurrentUpdate("A deal has been moved meanwhile")

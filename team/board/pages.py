@@ -146,7 +146,7 @@ class MoveForm(Form):
         }
 
 
-def status_choices(account: Account, statuses: list[Status]) -> list[tuple[Any, Any]]:
+def status_choices(account: Account, statuses: list[Status]) -> list[tuple[object, object]]:
     """Return the statuses as choices, in groups if they belong to several pipelines."""
     ids = {status.pipeline_id for status in statuses}
     if len(ids) < 2:
@@ -314,7 +314,7 @@ class MovePage(TeamPage):
         return board_query(self.request.account, self.request.user, QueryDict(self.board_query_string()))
 
     @staticmethod
-    def aimed(response: HttpResponse, target: str, events: dict[str, Any]) -> HttpResponse:
+    def aimed(response: HttpResponse, target: str, events: dict[str, object]) -> HttpResponse:
         response.headers["HX-Retarget"], response.headers["HX-Reswap"] = target, "innerHTML"
         response.headers["HX-Trigger-After-Settle"] = json.dumps(events)
         return response

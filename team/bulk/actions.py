@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.access.rows import AccessQuerySet
 from accounts.account.models import Account
 from accounts.users.models import User
 from core.api.fields import MISSING, TagsField
@@ -20,6 +20,9 @@ from core.db.tenancy import fold
 from core.errors import FieldError, FieldErrors
 from core.registry import registry
 from core.rows.trash import TrashedId
+from crm.clients.models import Client
+from crm.contacts.models import Contact
+from crm.deals.models import Deal
 from crm.resources.api.writing import read_values
 
 
@@ -53,9 +56,12 @@ class Outcome:
     """The result for a row, with the values of the changed field before and after."""
 
     result: str
-    before: Any = None
-    after: Any = None
+    before: object = None
+    after: object = None
 
+
+# The rows that have actions.
+BulkRow = Client | Contact | Deal
 
 # The stored outcome of a row, for undo: the row, and its values before and after the change.
 Change = tuple[Any, Any, Any]
@@ -72,23 +78,22 @@ class Action(ABC):
     # True if the rows that undo finds are in the trash.
     is_trash: bool = False
 
-    def read(self, data: Mapping[str, Any], resource: str, account: Account, user: User) -> Any:
+    def read(self, data: Mapping[str, object], resource: str, account: Account, user: User) -> Any:
         """Return the valid value of `field` in `data`. Raise FieldErrors."""
         return self._read(self.field, data.get(self.field), resource, account, user)
 
     @staticmethod
-    def _read(name: str, value: Any, resource: str, account: Account, user: User) -> Any:
+    def _read(name: str, value: object, resource: str, account: Account, user: User) -> Any:
         """Return the value of a field as the JSON API reads it."""
         row: Any = registry[resource].model(account=account)
         return read_values(row, {name: value}, by=user, is_new=False)[name]
 
-    def prepare(self, rows: Any) -> QuerySet[Any]:
+    def prepare(self, rows: AccessQuerySet[BulkRow]) -> AccessQuerySet[BulkRow]:
         """Return the queryset with the annotations that the action needs."""
-        prepared: QuerySet[Any] = rows
-        return prepared
+        return rows
 
     @abstractmethod
-    def apply(self, rows: list[Any], value: Any, *, by: User) -> dict[int, Outcome]:
+    def apply(self, rows: list[BulkRow], value: Any, *, by: User) -> dict[int, Outcome]:
         """Change the rows. Return the outcomes by the ids of the rows."""
 
     @abstractmethod
@@ -108,7 +113,7 @@ class SetLink(Action):
     # The related name of the linked rows on the account.
     relation: str = ""
 
-    def apply(self, rows: list[Any], value: Any, *, by: User) -> dict[int, Outcome]:
+    def apply(self, rows: list[BulkRow], value: Any, *, by: User) -> dict[int, Outcome]:
         before = {row.id: getattr(row, self.field) for row in rows}
         changed = [row for row in rows if before[row.id] != value]
         for row in changed:
@@ -148,13 +153,13 @@ class ChangeTags(Action):
 
     removes: bool = False
 
-    def read(self, data: Mapping[str, Any], resource: str, account: Account, user: User) -> list[str]:
+    def read(self, data: Mapping[str, object], resource: str, account: Account, user: User) -> list[str]:
         names: list[str] = super().read(data, resource, account, user)
         if not names:
             raise FieldError(self.field, MISSING, "required")
         return names
 
-    def apply(self, rows: list[Any], value: list[str], *, by: User) -> dict[int, Outcome]:
+    def apply(self, rows: list[BulkRow], value: list[str], *, by: User) -> dict[int, Outcome]:
         outcomes: dict[int, Outcome] = {}
         before, changed = {row.id: list(row.tags) for row in rows}, []
         for row in rows:
@@ -200,7 +205,7 @@ class ChangeContactList(Action):
 
     removes: bool = False
 
-    def read(self, data: Mapping[str, Any], resource: str, account: Account, user: User) -> int:
+    def read(self, data: Mapping[str, object], resource: str, account: Account, user: User) -> int:
         id = data.get(self.field)
         if id is None or id == "":
             raise FieldError(self.field, MISSING, "required")
@@ -212,9 +217,9 @@ class ChangeContactList(Action):
             raise FieldError(self.field, _("can't be found"), "missing")
         return int(list_id)
 
-    def prepare(self, rows: Any) -> QuerySet[Any]:
-        prepared: QuerySet[Any] = rows.with_list_ids()
-        return prepared
+    def prepare(self, rows: Any) -> AccessQuerySet[BulkRow]:
+        found: AccessQuerySet[BulkRow] = rows.with_list_ids()
+        return found
 
     def apply(self, rows: list[Any], value: int, *, by: User) -> dict[int, Outcome]:
         outcomes = {row.id: Outcome(BulkResult.UNCHANGED) for row in rows}
@@ -245,7 +250,7 @@ class ChangeContactList(Action):
         return results
 
     @staticmethod
-    def set_membership(row: Any, list_id: int, removes: bool, *, by: User) -> None:
+    def set_membership(row: Contact, list_id: int, removes: bool, *, by: User) -> None:
         others = [id for id in row.contact_list_ids if id != list_id]
         row.assign({"contact_list_ids": others if removes else [*others, list_id]}, by=by)
 
@@ -256,7 +261,7 @@ class Trash(Action):
 
     is_trash: bool = True
 
-    def read(self, data: Mapping[str, Any], resource: str, account: Account, user: User) -> None:
+    def read(self, data: Mapping[str, object], resource: str, account: Account, user: User) -> None:
         return None
 
     def apply(self, rows: list[Any], value: None, *, by: User) -> dict[int, Outcome]:

@@ -45,7 +45,7 @@ class SelectedIdsField(WireField):
         "too_many": "are too many (maximum is {most})",
     }
 
-    def to_internal_value(self, data: Any) -> list[int]:
+    def to_internal_value(self, data: object) -> list[int]:
         items = to_list(data)
         if not isinstance(items, list):
             self.fail("list")
@@ -86,8 +86,8 @@ class BulkChangeSerializer(ResourceSerializer):
     left_alone = LeftAloneField(read_only=True)
 
     @classmethod
-    def represent(cls, row: Any, zone: ZoneInfo) -> dict[str, Any]:
-        values: dict[str, Any] = {"responsible_id": None, "status_id": None, "tags": [], "contact_list_id": None}
+    def represent(cls, row: BulkChange, zone: ZoneInfo) -> dict[str, object]:
+        values: dict[str, object] = {"responsible_id": None, "status_id": None, "tags": [], "contact_list_id": None}
         if field := row.known_action.field:
             values[field] = row.value
         data: dict[str, Any] = {
@@ -109,7 +109,7 @@ class BulkChangeViewSet(Paged):
         rows: BulkChangeQuerySet = self.account.bulk_changes.order_by("-id")
         return rows.visible_to(self.request.user)
 
-    def represent(self, row: BulkChange) -> dict[str, Any]:
+    def represent(self, row: BulkChange) -> dict[str, object]:
         """Return the response for a change. A list leaves out the rows that were left alone."""
         left_alone = [] if self.action == "list" else row.left_alone(self.request.user)
         return super().represent(row) | {"left_alone": left_alone}

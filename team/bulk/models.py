@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterable
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self, TypedDict
 
 from django.db import connection, models, transaction
 from django.db.models import Exists, OuterRef, Q
@@ -22,7 +22,7 @@ from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
 from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job, periodic_job, register_queue
 from core.rows.trash import KEPT_FOR
-from team.bulk.actions import ACTIONS, Action, BulkResult
+from team.bulk.actions import ACTIONS, Action, BulkResult, BulkRow
 from team.lists.declarations import LISTS, RecordList
 
 # The resources of which rows can be changed together.
@@ -42,6 +42,15 @@ MAX_LEFT_ALONE = 100
 QUEUE = "bulk changes"
 
 register_queue(QUEUE, threads=2, max_running=1)
+
+
+class LeftAlone(TypedDict):
+    """A row that a change or its undo left alone."""
+
+    id: int
+    # None if the user may not access the row.
+    name: str | None
+    result: str
 
 
 class BulkChangeQuerySet(models.QuerySet["BulkChange"]):
@@ -126,7 +135,15 @@ class BulkChange(TenantModel):
     @classmethod
     @transaction.atomic(savepoint=False)
     def start(
-        cls, account: Account, *, by: User, resource: str, action: str, data: dict[str, Any], ids: list[int], query: str
+        cls,
+        account: Account,
+        *,
+        by: User,
+        resource: str,
+        action: str,
+        data: dict[str, object],
+        ids: list[int],
+        query: str,
     ) -> Self:
         """Change rows, or begin to change them in a job. Raise FieldErrors.
 
@@ -259,7 +276,7 @@ class BulkChange(TenantModel):
     def _undo_batch(self, user: User) -> bool:
         stored = {row.target: row for row in self.bulk_rows.to_undo(self.position)[: self.batch_size]}
         ids = list(stored)
-        rows = cast(Any, getattr(self.account, self.declaration.collection)).accessible_to(user)
+        rows = getattr(self.account, self.declaration.collection).accessible_to(user)
         if not self.known_action.is_trash:
             rows = rows.live()
         found = self._lock(rows, ids)
@@ -271,19 +288,19 @@ class BulkChange(TenantModel):
         self.kept += len(ids) - restored
         return self._advance(ids, self.State.UNDONE)
 
-    def _lock(self, rows: Any, ids: list[int]) -> list[Any]:
+    def _lock(self, rows: Any, ids: list[int]) -> list[BulkRow]:
         """Return those of `rows` that have the ids, locked in the order of the ids."""
-        found = list(self.known_action.prepare(rows.filter(id__any=ids)).order_by("id").locked())  # type: ignore[attr-defined]
+        found = list(self.known_action.prepare(rows.filter(id__any=ids)).order_by("id").locked())
         for row in found:
             row.account = self.account
         return found
 
-    def _missing(self, ids: list[int], found: list[Any], user: User) -> dict[int, str]:
+    def _missing(self, ids: list[int], found: list[BulkRow], user: User) -> dict[int, str]:
         """Return the results for the ids that were not found."""
         missing = set(ids) - {row.id for row in found}
         if not missing:
             return {}
-        rows = cast(Any, getattr(self.account, self.declaration.collection)).accessible_to(user).trashed()
+        rows = getattr(self.account, self.declaration.collection).accessible_to(user).trashed()
         in_trash = set(rows.filter(id__in=missing).values_list("id", flat=True))
         return {id: BulkResult.IN_TRASH if id in in_trash else BulkResult.NOT_FOUND for id in missing}
 
@@ -315,7 +332,7 @@ class BulkChange(TenantModel):
 
     # The rows that were left alone
 
-    def left_alone(self, user: User) -> list[dict[str, Any]]:
+    def left_alone(self, user: User) -> list[LeftAlone]:
         """Return the id, name and result of rows that the change or its undo left alone, at most `MAX_LEFT_ALONE`.
 
         The name is None for a row that the user may not access.
@@ -323,7 +340,7 @@ class BulkChange(TenantModel):
         if not self.skipped + self.kept:
             return []
         rows = list(self.bulk_rows.left_alone()[:MAX_LEFT_ALONE])
-        collection = cast(Any, getattr(self.account, self.declaration.collection)).accessible_to(user)
+        collection = getattr(self.account, self.declaration.collection).accessible_to(user)
         names = dict(collection.filter(id__in=[row.target for row in rows]).values_list("id", "name"))
         return [
             {"id": row.target, "name": names.get(row.target), "result": row.undo_result or row.result} for row in rows
@@ -356,8 +373,8 @@ class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
         column: str,
         results: dict[int, str],
         *,
-        before: dict[int, Any] | None = None,
-        after: dict[int, Any] | None = None,
+        before: dict[int, object] | None = None,
+        after: dict[int, object] | None = None,
     ) -> None:
         """Set the column `result` or `undo_result`, and values, of rows of a change."""
         if not results:
@@ -387,7 +404,7 @@ class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
         return self.filter(Exists(old.filter(account_id=OuterRef("account_id"), id=OuterRef("bulk_change_id"))))
 
 
-def encoded(ids: Iterable[int], values: dict[int, Any]) -> list[str | None]:
+def encoded(ids: Iterable[int], values: dict[int, object]) -> list[str | None]:
     return [None if values.get(id) is None else json.dumps(values[id]) for id in ids]
 
 

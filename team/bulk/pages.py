@@ -1,6 +1,6 @@
 """The pages of bulk changes: the value and the question before a change, its progress and undo."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +78,7 @@ class ValueForm(Form):
     )
     contact_list_id = forms.ChoiceField(label=gettext_lazy("Contact list"))
 
-    def __init__(self, data: Any, action: Action, choices: list[tuple[str, str]]) -> None:
+    def __init__(self, data: Mapping[str, object] | None, action: Action, choices: list[tuple[str, str]]) -> None:
         super().__init__(data, auto_id="value-%s")
         self.fields = {name: field for name, field in self.fields.items() if name == action.field}
         if isinstance(self.fields.get(action.field), forms.ChoiceField):
@@ -87,7 +87,7 @@ class ValueForm(Form):
     def text(self, name: str) -> str:
         """Return the valid value as people read it."""
         value: str = self.cleaned_data[name]
-        choices: Any = getattr(self.fields[name], "choices", ())
+        choices = getattr(self.fields[name], "choices", ())
         return str(dict(choices).get(value, value))
 
 
@@ -193,7 +193,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             return self.show(**context, question=asked)
         return self.apply(selection, action, form, context)
 
-    def form_values(self, selection: BulkSelection, action: Action) -> dict[str, Any]:
+    def form_values(self, selection: BulkSelection, action: Action) -> dict[str, object]:
         """Return the values that identify the form together with its key."""
         return {
             "resource": selection.resource,

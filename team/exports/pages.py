@@ -1,7 +1,7 @@
 """The export of a list as a CSV file."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
@@ -57,7 +57,7 @@ class ExportPage(TeamPage):
         return respond_with_csv(request, query, ids)
 
 
-def respond_with_csv(request: TeamRequest, query: ListQuery, ids: Any) -> HttpResponse:
+def respond_with_csv(request: TeamRequest, query: ListQuery, ids: Sequence[int]) -> HttpResponse:
     lease = leases.acquire(f"export:{request.account.id}", limit=MAX_EXPORTS)
     if lease is None:
         message = _("Your account is exporting as many lists as it may. Try again when one of them is complete.")

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from time import monotonic
-from typing import Any
 
 from django.db import Error, connection
 from django.utils import translation
@@ -15,6 +14,7 @@ from core.api.fields import to_decimal
 from core.limits.leases import Lease
 from core.pages.formatting import amount_text
 from core.rows.declared import FieldType
+from core.rows.values import ValuesRow
 from crm.fields.catalogue import REASON_NAMES, Field
 from team.exports.csv_files import BYTE_ORDER_MARK, csv_writer, guarded, number_cell, phone_cell
 from team.fields.cells import currency_in, sums_text, value_in
@@ -111,11 +111,11 @@ def export(query: ListQuery, ids: Sequence[int]) -> Iterator[bytes]:
     language = translation.get_language()
 
     def chunks() -> Iterator[bytes]:
-        heading: Any = writer.writerow([_("Number"), *(guarded(str(field.label)) for field in fields)])
+        heading: str = writer.writerow([_("Number"), *(guarded(str(field.label)) for field in fields)])
         yield (BYTE_ORDER_MARK + heading).encode()
         for start in range(0, len(ids), CHUNK_SIZE):
             chunk = rows_of(query, fields, ids[start : start + CHUNK_SIZE])
-            lines: list[Any] = [writer.writerow(cells) for cells in chunk]
+            lines: list[str] = [writer.writerow(cells) for cells in chunk]
             yield "".join(lines).encode()
 
     # The view has returned when the chunks are made, so its language is no longer active.
@@ -139,7 +139,7 @@ def use_language(language: str | None, chunks: Iterator[bytes]) -> Iterator[byte
         yield chunk
 
 
-def rows_of(query: ListQuery, fields: list[Field], ids: Sequence[int]) -> Iterator[list[Any]]:
+def rows_of(query: ListQuery, fields: list[Field], ids: Sequence[int]) -> Iterator[list[str]]:
     columns = {"id", *(field.column for field in fields)}
     if query.declaration.resource == "deal":
         columns.add("currency")
@@ -151,7 +151,7 @@ def rows_of(query: ListQuery, fields: list[Field], ids: Sequence[int]) -> Iterat
         yield [row["id"], *(cell(row, field, names, query) for field in fields)]
 
 
-def cell(row: dict[str, Any], field: Field, names: Names, query: ListQuery) -> str:
+def cell(row: ValuesRow, field: Field, names: Names, query: ListQuery) -> str:
     """Return a value as a spreadsheet program reads it: names instead of ids, numbers without grouping, dates as in ISO 8601."""
     value = value_in(row, field)
     if value is None:

@@ -15,6 +15,7 @@ from accounts.statuses.default_names import reason_text
 from core.pages.formatting import amount_text, date_text, number_text
 from core.pages.routes import path_with_id
 from core.rows.declared import FieldType
+from core.rows.values import ValuesRow
 from crm.fields.catalogue import REASON_NAMES, Field
 from team.fields.names import LINKS, Names, href_of
 from team.summaries.models import NEXT_TASK, SUM_NAMES
@@ -55,7 +56,7 @@ class Cell:
 DUE_DATES = {NEXT_TASK.name: "", "scheduled_at": "closed", "expected_close_date": "closed_at"}
 
 
-def is_late(row: dict[str, Any], field: Field, value: date) -> bool:
+def is_late(row: ValuesRow, field: Field, value: date) -> bool:
     """Return whether something was due on an earlier day and is still to be done."""
     if field.name not in DUE_DATES:
         return False
@@ -63,14 +64,12 @@ def is_late(row: dict[str, Any], field: Field, value: date) -> bool:
     return day < timezone.localdate() and not row.get(DUE_DATES[field.name])
 
 
-def value_in(row: dict[str, Any], field: Field) -> Any:
+def value_in(row: ValuesRow, field: Field) -> Any:
     """Return the value of a field in a row of `values`."""
     return field.read_stored((row["additional_fields"] or {}).get(field.key)) if field.key else row[field.name]
 
 
-def cells_of(
-    row: dict[str, Any], fields: Iterable[Field], names: Names, currency: str, *, edit_route: str
-) -> list[Cell]:
+def cells_of(row: ValuesRow, fields: Iterable[Field], names: Names, currency: str, *, edit_route: str) -> list[Cell]:
     """Return the cells of a row, each with the path of its form if there is a route for it. `currency` is that of the account."""
     path = path_with_id(edit_route, row["id"]) if edit_route else ""
     cells = [cell_of(row, field, names, currency) for field in fields]
@@ -86,7 +85,7 @@ def edit_query(field: str) -> str:
     return "?" + urlencode({"field": field})
 
 
-def cell_of(row: dict[str, Any], field: Field, names: Names, currency: str) -> Cell:
+def cell_of(row: ValuesRow, field: Field, names: Names, currency: str) -> Cell:
     """Return the cell for a row of `values`. `currency` is that of the account."""
     value = value_in(row, field)
     if value is None or value == "":
@@ -109,12 +108,12 @@ def cell_of(row: dict[str, Any], field: Field, names: Names, currency: str) -> C
     return Cell(field, text=as_text(value, field, row, currency)[:MAX_CELL_LENGTH], href=href, is_late=late)
 
 
-def currency_in(row: dict[str, Any], field: Field, currency: str) -> str:
+def currency_in(row: ValuesRow, field: Field, currency: str) -> str:
     """Return the currency of an amount in a row of `values`: the price of a deal has its own, other amounts have that of the account."""
     return row["currency"] or currency if field.name == "price" else currency
 
 
-def as_text(value: Any, field: Field, row: dict[str, Any], currency: str) -> str:
+def as_text(value: object, field: Field, row: ValuesRow, currency: str) -> str:
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, date):

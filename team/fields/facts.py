@@ -2,9 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -31,7 +30,7 @@ class RecordKind:
     route: str
     edit_route: str
     list_route: str
-    rows: Callable[[Account], QuerySet]
+    rows: Callable[[Account], QuerySet[Model]]
     in_trash: str | Promise
 
 
@@ -76,7 +75,7 @@ def status_of_row() -> Subquery:
     return Subquery(statuses.values(found=JSONObject(**columns))[:1])
 
 
-def with_linked_names(rows: QuerySet, kind: RecordKind, account: Account, access: Access) -> QuerySet:
+def with_linked_names(rows: QuerySet[Model], kind: RecordKind, account: Account, access: Access) -> QuerySet[Model]:
     """Add what `fact_of` needs: the status, and the names of the users and of the rows of the access that the fields name."""
     found: dict[str, Subquery] = {name_column("trashed_by_id"): name_of_user("trashed_by_id")}
     for field in builtin_fields(kind.resource):
@@ -87,10 +86,11 @@ def with_linked_names(rows: QuerySet, kind: RecordKind, account: Account, access
         elif field.type in COLLECTIONS:
             linked = getattr(account, COLLECTIONS[field.type]).live().limited_to(access)
             found[name_column(field.name)] = name_of_row(linked, field.name)
-    return rows.annotate(**found)
+    result: QuerySet[Model] = rows.annotate(**found)
+    return result
 
 
-def as_status(values: dict[str, Any] | None) -> Status | None:
+def as_status(values: dict[str, str] | None) -> Status | None:
     return Status(**values) if values else None
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from django import forms
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import Q, QuerySet
+from django.db.models import Model, Q, QuerySet
 from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -55,7 +55,7 @@ MAX_CHOICES, MAX_USERS, MAX_FOUND = 50, 500, 10
 NO_CHOICE = "\N{EN DASH}"
 
 
-def encode(value: Any) -> str:
+def encode(value: object) -> str:
     """Return the text that stands for a value in `shown`. Equal values have equal texts, and so have null and a blank text."""
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         value = format(Decimal(str(value)).normalize(), "f")
@@ -75,7 +75,7 @@ def name_of(field: Field, id: int, account: Account, user: User) -> str:
         status = account.statuses.filter(id=id).first()
         return status_name(status) if status else ""
     if field.type == FieldType.USER:
-        rows: Any = account.users.all()
+        rows: QuerySet[Model] = account.users.all()
     else:
         rows = (account.clients if field.type == FieldType.CLIENT else account.contacts).live()
         rows = rows.none() if user is None else rows.accessible_to(user)
@@ -127,7 +127,7 @@ def form_field(field: Field, account: Account, user: User, row: CRMResource | No
                 currency=currency_of(field, row, account), has_own_currency=field.name == "price", **options
             )
         case FieldType.BOOLEAN:
-            choices: list[tuple[Any, Any]] = [
+            choices: list[tuple[str, object]] = [
                 ("", NO_CHOICE),
                 ("true", gettext_lazy("Yes")),
                 ("false", gettext_lazy("No")),
@@ -209,7 +209,7 @@ def find_clients(account: Account, user: User, q: str, *, enough: int) -> list[C
     return [rows[id] for id in ids if id in rows]
 
 
-def initial_value(field: Field, value: Any) -> Any:
+def initial_value(field: Field, value: Any) -> object:
     """Return the value of the form for a stored value."""
     if field.type == FieldType.TAGS:
         return ", ".join(value or [])
@@ -229,7 +229,7 @@ class AskingForm(Form):
     # The values in question, by the name of the field.
     asked: tuple[str, ...] = ()
 
-    def ask(self, values: Mapping[str, Any], account: Account, country: str | None, *, field: str = "") -> None:
+    def ask(self, values: Mapping[str, object], account: Account, country: str | None, *, field: str = "") -> None:
         """Add a question for each doubtful value to its field, or to `field`, unless the user has been asked about the value."""
         answered = forms.MultipleHiddenInput().value_from_datadict(self.data, MultiValueDict(), "asked") or []
         for name, question in doubts_of(values, account, country):
@@ -265,7 +265,7 @@ class FieldForm(AskingForm):
         if self.fields["value"].required:
             self.fields["value"].error_messages["required"] = _("Can't be blank")
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean()
         self.ask({self.field.name: values.get("value")}, self.account, self.country, field="value")
         return values
@@ -278,7 +278,7 @@ class FieldForm(AskingForm):
 class FieldEdit:
     """An edit of one field, from a submitted form."""
 
-    def __init__(self, account: Account, user: User, row: CRMResource, field: Field, data: Mapping[str, Any]) -> None:
+    def __init__(self, account: Account, user: User, row: CRMResource, field: Field, data: Mapping[str, str]) -> None:
         self.account, self.user, self.row, self.field = account, user, row, field
         self.form = FieldForm(field, account, user, row, data, q=data.get("q", ""))
         # The value that somebody else stored meanwhile, for people, and the name of the user who changed the row last.
@@ -290,11 +290,11 @@ class FieldEdit:
         """The value that was entered, for people."""
         return self._display(self._convert(self.submitted_value()), self.typed_currency)
 
-    def _display(self, value: Any, currency: str = "") -> str:
+    def _display(self, value: object, currency: str = "") -> str:
         currency = currency or currency_of(self.field, self.row, self.account)
         return display(self.field, value, self.account, self.user, currency=currency)
 
-    def save(self, rows: QuerySet) -> bool:
+    def save(self, rows: QuerySet[Model]) -> bool:
         """Write the value to the only row of `rows`. Return whether the row has the value now; otherwise the form has the errors."""
         if not self.form.is_valid():
             return False
@@ -308,7 +308,7 @@ class FieldEdit:
                 self.form.add_error("value" if own else None, field_message(error) if own else error_sentence(error))
         return False
 
-    def _write(self, rows: QuerySet) -> bool:
+    def _write(self, rows: QuerySet[Model]) -> bool:
         row: CRMResource | None = rows.locked().first()  # type: ignore[attr-defined]  # of every TrashableQuerySet
         if row is None:
             raise Conflict(_("It was deleted in the meantime, or you may no longer see it."))
@@ -338,7 +338,7 @@ class FieldEdit:
             return ""
         return value.currency if value.currency != currency_of(self.field, self.row, self.account) else ""
 
-    def submitted_value(self) -> Any:
+    def submitted_value(self) -> object:
         """Return the value that was entered, as the API takes it."""
         value = self.form.cleaned_data["value"]
         if self.field.is_amount:
@@ -347,7 +347,7 @@ class FieldEdit:
             return value.replace("\r\n", "\n")
         return stored_reason(value) if self.field.name in REASON_NAMES else value
 
-    def _convert(self, value: Any) -> Any:
+    def _convert(self, value: Any) -> object:
         """Return the submitted value as it would be stored, as far as this is known without validation."""
         if value in ("", []):
             return None

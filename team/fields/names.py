@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
-from django.db.models import CharField, F, OuterRef, QuerySet, Subquery, Value
+from django.db.models import CharField, F, Model, OuterRef, QuerySet, Subquery, Value
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
 
 from accounts.account.models import Account
@@ -24,7 +25,7 @@ def name_of_user(column: str) -> Subquery:
     return Subquery(users.values(nick=Coalesce(NullIf("name", Value("", CharField())), F("login")))[:1])
 
 
-def name_of_row(rows: QuerySet, column: str) -> Subquery:
+def name_of_row(rows: QuerySet[Model], column: str) -> Subquery:
     """Return the name of the row of `rows` whose id is in a column."""
     return Subquery(rows.filter(id=OuterRef(column)).values("name")[:1])
 
@@ -42,7 +43,7 @@ class Names:
     colors: dict[int, str] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, account: Account, user: User, links: Iterable[tuple[FieldType, Any]]) -> "Names":
+    def read(cls, account: Account, user: User, links: Iterable[tuple[FieldType, int]]) -> "Names":
         """Return the names for pairs of the type of a field and an id. A row that the user may not access, or that is in the trash, has none."""
         ids: Ids = defaultdict(set)
         for link_type, id in links:
@@ -67,12 +68,14 @@ class Names:
         return self.names.get((type, id), str(id))
 
 
-def linked_rows(account: Account, user: User, type: FieldType, ids: set[int]) -> QuerySet[Any, Any]:
+def linked_rows(
+    account: Account, user: User, type: FieldType, ids: set[int]
+) -> QuerySet[Model, tuple[str, int, str, str, str, str]]:
     """Return the type, id, name, kind, code and color of rows to which fields link. The last three are those of statuses."""
     nothing = Value("", CharField())
-    of_status: tuple[Any, Any, Any] = (nothing, nothing, nothing)
-    name: Any = Cast("name", CharField())
-    rows: Any
+    of_status: tuple[Combinable, Combinable, Combinable] = (nothing, nothing, nothing)
+    name: Combinable = Cast("name", CharField())
+    rows: QuerySet[Model]
     if type == FieldType.STATUS:
         rows, of_status = account.statuses.all(), (F("kind"), F("code"), F("color"))
     elif type == FieldType.USER:

@@ -60,7 +60,7 @@ class FieldDefinitionForm(Form):
             del self.fields["key"]
             self.initial = {name: getattr(row, name) for name in self.fields} | {"choices": "\n".join(row.choices)}
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean()
         choices = [text for line in (values.get("choices") or "").splitlines() if (text := line.strip())]
         # The choices stay in the form while another type is selected.
@@ -69,7 +69,7 @@ class FieldDefinitionForm(Form):
         return values
 
 
-def write_definition(account: Account, row: FieldDefinition | None, values: dict[str, Any]) -> FieldDefinition:
+def write_definition(account: Account, row: FieldDefinition | None, values: dict[str, object]) -> FieldDefinition:
     """Validate the values as the API does, and create or update a definition. Call this function in a transaction."""
     serializer = FieldDefinitionSerializer(row, data=values, partial=row is not None, context={"account": account})
     checked = serializer.read()

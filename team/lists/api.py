@@ -1,6 +1,6 @@
 """Saved views in the Account API (JSON)."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.http import HttpResponse
 from django.urls import reverse
@@ -35,7 +35,7 @@ class SavedViewSerializer(ResourceSerializer):
     owner_id = IntegerField(read_only=True)
     position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         """Leave out nulls, except for the query, where null means a list without filters."""
         values = {name: value for name, value in values.items() if value is not None or name == "query"}
         if "query" in values:
@@ -54,7 +54,7 @@ class MayChangeView(IsTeam):
 
 
 class TargetField(ChoiceField):
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         return super().to_internal_value(str(data).strip())
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -81,7 +81,7 @@ class RecordList:
     stored: tuple[Field, ...] = ()
     # The orders whose index is one of `PostSortKey`.
     sort_keys: tuple[str, ...] = ()
-    rows_of: Callable[[Account, User], QuerySet[Any]] = lambda account, user: account.users.none()
+    rows_of: Callable[[Account, User], QuerySet[Model]] = lambda account, user: account.users.none()
 
     def fields(self, account: Account) -> list[Field]:
         """Return the fields of the rows, with those that summaries store and those that the account defines."""
@@ -107,7 +107,7 @@ class RecordList:
     def _builtin(self) -> tuple[Field, ...]:
         return OWN_FIELDS.get(self.resource) or builtin_fields(self.resource)
 
-    def filter_inactive_since(self, rows: QuerySet[Any], moment: Any) -> QuerySet[Any]:
+    def filter_inactive_since(self, rows: QuerySet[Model], moment: datetime) -> QuerySet[Model]:
         """Return the rows that did not change since then, nor did any row that belongs to them."""
         return rows.filter(**{f"{LAST_ACTIVITY.name if self.stored else 'updated_at'}__lt": moment})
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.db.models.expressions import F, OrderBy, RawSQL
 from django.http import QueryDict
 from django.utils import timezone
@@ -24,7 +24,9 @@ from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.rows.declared import FieldType
 from core.rows.last_changes import has_last_changes, last_changes_of, order_by_change
+from core.rows.values import ValuesRow
 from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
+from core.search.terms import Query
 from crm.contacts.models import ContactListMembership
 from crm.fields.catalogue import Field
 from crm.fields.conditions import BOOLEANS, MAX_CONDITIONS, Condition, Operator, find_field
@@ -221,11 +223,11 @@ class ListQuery:
     # The rows
 
     @property
-    def list_rows(self) -> QuerySet[Any]:
+    def list_rows(self) -> QuerySet[Model]:
         """The rows of the list with their stored fields. PostgreSQL leaves out the join if a statement uses none of these."""
         return self._annotate_stored(self.declaration.rows_of(self.account, self.user))
 
-    def _annotate_stored(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _annotate_stored(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Annotate the rows with their stored fields."""
         stored = {field.name for field in self.declaration.stored}
         rows = with_summary(rows, *stored)
@@ -235,24 +237,25 @@ class ListQuery:
             rows = rows.filter(last_activity_at__isnull=False)
         return rows
 
-    def values(self, ids: Collection[int], columns: set[str]) -> dict[int, dict[str, Any]]:
+    def values(self, ids: Collection[int], columns: set[str]) -> dict[int, ValuesRow]:
         """Return the columns of the rows with these ids, by id. The value of a sum is the list of the `Revenue` of the client."""
         if not ids:
             return {}
         rows = self.list_rows.order_by().filter(id__in=list(ids))
         if columns.isdisjoint(SUM_NAMES):
             return {row["id"]: row for row in rows.values(*columns)}
-        rows = with_revenue(rows, self.account, self.user.access).values("revenue", *columns.difference(SUM_NAMES))
-        return {row["id"]: row | dict.fromkeys(SUM_NAMES, revenue_of(row["revenue"], self.account)) for row in rows}
+        revenues = with_revenue(rows, self.account, self.user.access)
+        found = revenues.values("revenue", *columns.difference(SUM_NAMES))
+        return {row["id"]: row | dict.fromkeys(SUM_NAMES, revenue_of(row["revenue"], self.account)) for row in found}
 
     @cached_property
-    def rows(self) -> QuerySet[Any]:
+    def rows(self) -> QuerySet[Model]:
         """The rows that pass the filters, without the search."""
         return self.filter(self.declaration.rows_of(self.account, self.user))
 
     def filter(
-        self, rows: QuerySet[Any], meet: Callable[[Condition, QuerySet[Any]], QuerySet[Any]] = Condition.filter
-    ) -> QuerySet[Any]:
+        self, rows: QuerySet[Model], meet: Callable[[Condition, QuerySet[Model]], QuerySet[Model]] = Condition.filter
+    ) -> QuerySet[Model]:
         """Return those of `rows` that pass the filters, without the search. `meet` is one of the methods of `Condition` that filter."""
         rows = self._annotate_stored(rows)
         for condition in self.conditions:
@@ -274,11 +277,11 @@ class ListQuery:
             rows = rows.filter(next_task_at=None)
         return rows
 
-    def filter_for_estimate(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def filter_for_estimate(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return those of `rows` that pass the parts of the filters whose number of rows PostgreSQL can estimate."""
         return self.filter(rows, Condition.filter_for_estimate)
 
-    def _filter_by_suggestion(self, post_id: int, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _filter_by_suggestion(self, post_id: int, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the clients behind a suggestion, or their deals, as far as the user may access the clients."""
         column = "id" if self.declaration.resource == "client" else "client_id"
         backers = self.account.post_backers.filter(post_id=post_id, client_id=OuterRef(column))
@@ -291,7 +294,7 @@ class ListQuery:
         """The statuses of deals, which the estimate and the list filter by."""
         return self.account.deal_statuses()
 
-    def _filter_by_stages(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _filter_by_stages(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
         statuses = self._deal_statuses
         chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
@@ -340,18 +343,18 @@ class ListQuery:
                 raise
             return ids, None
 
-    def _search(self, text: Any, page: ListPage) -> tuple[list[int], int]:
+    def _search(self, text: Query, page: ListPage) -> tuple[list[int], int]:
         ids = self.search_ids(text)
         return ids[page.start : page.stop], len(ids)
 
-    def search_ids(self, text: Any) -> list[int]:
+    def search_ids(self, text: Query) -> list[int]:
         """Return the ids of all rows that a search finds, in the order of the list."""
         ids = self.matching_ids(text, ranked=not self.sort)
         if self.sort:
             ids = list(self.list_rows.filter(id__in=ids).order_by(*self.order_by()).values_list("id", flat=True))
         return ids
 
-    def matching_ids(self, text: Any, *, ranked: bool) -> list[int]:
+    def matching_ids(self, text: Query, *, ranked: bool) -> list[int]:
         """Return the ids of the rows that match the folded text of `search_transaction` and the filters."""
         # Similar words are searched only if no row has the words themselves.
         return search(self.rows, text, list_rows=self.list_rows, ranked=ranked, is_fuzzy_fallback=True)
@@ -386,7 +389,7 @@ class ListQuery:
             rows = last_changes_of(self.list_rows.model, self.account).order_by(*self.order_by())
         return list(rows.values_list("id", flat=True)[start:stop]), None
 
-    def _sort(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _sort(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the rows in the order of the list, with the condition of the index of sort keys, which holds for all tasks."""
         if self._order_column in self.declaration.sort_keys:
             rows = rows.filter(sort_key__category_id=None)
@@ -402,7 +405,7 @@ class ListQuery:
     def _order_column(self) -> str:
         return (self.sort or self.declaration.default_order).removeprefix("-")
 
-    def _filter_by_order(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _filter_by_order(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the rows that meet the conditions on the column of the order, which shorten the list at its beginning.
 
         The index of the order does not serve a condition on a text.
@@ -412,7 +415,7 @@ class ListQuery:
                 rows = condition.filter(rows)
         return self._filter_by_completion(rows)
 
-    def _filter_by_completion(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def _filter_by_completion(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Add to a condition on closed tasks, in the order of completion, that a task is closed if and only if it has this time."""
         for condition in self.conditions if self._order_column == "completed_at" else ():
             if (condition.field.name, condition.operator) == ("closed", Operator.IS):

@@ -8,7 +8,7 @@ query string is in normal form (`ListQuery.normal_form`). Its fields and values 
 leaves these filters out and names them in `errors`.
 """
 
-from typing import Any, Self
+from typing import Self
 
 from django.db import models, transaction
 from django.db.models import Q
@@ -110,7 +110,7 @@ class SavedView(Ordered, TenantModel):
         return rows if self.shared else rows.filter(owner_id=self.owner_id)
 
     @transaction.atomic(savepoint=False)
-    def write(self, values: dict[str, Any], *, by: User) -> None:
+    def write(self, values: dict[str, object], *, by: User) -> None:
         """Insert the view, or update the fields in `values`. A new view, and one that is shared or made private, comes last.
 
         Raise FieldErrors if the name is taken, if the query is not one of the list, or if there are too many views.

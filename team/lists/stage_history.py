@@ -12,9 +12,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
-from typing import Any
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Model, OuterRef, Q, QuerySet, Subquery
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
@@ -35,7 +34,7 @@ _FILTER = re.compile(
 )
 
 
-def entered_stages(account: Account, begin: datetime, end: datetime) -> QuerySet[Any]:
+def entered_stages(account: Account, begin: datetime, end: datetime) -> QuerySet[Model]:
     """Return the stages that deals entered from `begin` until before `end`, each with the id of the next status of the deal."""
     following = account.deal_stages.filter(deal_id=OuterRef("deal_id"), number__gt=OuterRef("number")).order_by(
         "number"
@@ -82,7 +81,7 @@ class StageFilter:
     def __str__(self) -> str:
         return f"{self.status_id}:{self.result}:{self.first}:{self.end}"
 
-    def stages(self, account: Account, statuses: Sequence[Status]) -> QuerySet[Any]:
+    def stages(self, account: Account, statuses: Sequence[Status]) -> QuerySet[Model]:
         """Return the stages that the filter selects. `statuses` are all statuses of deals, in order."""
         begin, end = (datetime.combine(day, time(), tzinfo=account.zone) for day in (self.first, self.end))
         rows = entered_stages(account, begin, end).filter(status_id=self.status_id)

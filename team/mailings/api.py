@@ -1,7 +1,7 @@
 """Messages to the customers behind a suggestion in the Account API (JSON)."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpResponse
@@ -46,7 +46,7 @@ class MessageSerializer(ResourceSerializer):
     started_at = DateTimeField(read_only=True)
     finished_at = DateTimeField(read_only=True)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, Any]) -> dict[str, object]:
         """Leave out nulls, which mean the default. Write the subject in one line."""
         values = {name: value for name, value in values.items() if value is not None}
         if self.instance is None and "post_id" not in values:
@@ -56,7 +56,7 @@ class MessageSerializer(ResourceSerializer):
         return values
 
     @classmethod
-    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> dict[str, Any]:
+    def represent_values(cls, values: Sequence[object], zone: ZoneInfo) -> dict[str, object]:
         data = super().represent_values(values, zone)
         # PostgreSQL does not keep the order of the keys.
         numbers = data["left_out"] and {reason.value: data["left_out"][reason] for reason in LeftOut}
@@ -95,7 +95,7 @@ class MessageViewSet(Paged, ResourceViewSet):
     filterset_class = MessageFilters
 
     def get_queryset(self) -> MessageQuerySet:
-        rows: MessageQuerySet = cast(Any, self.account).customer_messages.limited_to(self.access)
+        rows: MessageQuerySet = self.account.customer_messages.limited_to(self.access)
         return rows.order_by("-id")
 
     def perform_destroy(self, row: Message) -> None:
@@ -142,7 +142,7 @@ class MessageViewSet(Paged, ResourceViewSet):
         found = self.paginate_queryset(self.filter_queryset(rows))
         names = names_of(self.account, found, request.user)
 
-        def represent(row: MessageRecipient) -> dict[str, Any]:
+        def represent(row: MessageRecipient) -> dict[str, object]:
             is_accessible = not self.access.is_limited or (row.resource, row.row_id) in names
             return {
                 "client_id": row.client_id,

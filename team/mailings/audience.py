@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.db import models
 from django.db.models import OuterRef, Q, Subquery
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -15,6 +16,7 @@ from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.errors import FieldError
 from core.rows.trimmed import trim
+from core.rows.values import ValuesRow
 from crm.resources.consent import blocked_addresses
 from team.backers.queries import backers_of, backing_contacts_of
 
@@ -62,7 +64,7 @@ class Audience:
     left_out: Counter[str] = field(default_factory=Counter)
 
     @property
-    def reasons(self) -> list[tuple[Any, int]]:
+    def reasons(self) -> list[tuple[str | Promise, int]]:
         """The reasons for leaving out clients and contacts, as pages show them, with their numbers."""
         return [(reason.label, self.left_out[reason]) for reason in LeftOut if self.left_out[reason]]
 
@@ -83,7 +85,7 @@ class Audience:
 COLUMNS = ("id", "name", "first_name", "email", "email_key", "consent", "do_not_contact", "client_id", "client_blocked")
 
 
-def customers_behind(account: Account, user: User, post_id: int) -> list[dict[str, Any]]:
+def customers_behind(account: Account, user: User, post_id: int) -> list[ValuesRow]:
     """Return the contacts and then the clients behind a suggestion that the user may access. Raise FieldError if there are too many.
 
     Contacts come first: if a client has the e-mail address of its contact, the message greets the person.
@@ -93,7 +95,7 @@ def customers_behind(account: Account, user: User, post_id: int) -> list[dict[st
         client_blocked=Subquery(owners.values("do_not_contact")[:1])
     )
     clients = backers_of(account, user, post_id)
-    found: list[dict[str, Any]] = []
+    found: list[ValuesRow] = []
     for resource, rows, columns in (("contact", contacts, COLUMNS), ("client", clients, COLUMNS[:-2])):
         some = list(rows.order_by("id").values(*columns)[: MAX_CANDIDATES + 1])
         if len(some) > MAX_CANDIDATES:
@@ -104,13 +106,12 @@ def customers_behind(account: Account, user: User, post_id: int) -> list[dict[st
     return found
 
 
-def filter_by_deals(
-    account: Account, user: User, rows: list[dict[str, Any]], outcome: Status.Outcome
-) -> list[dict[str, Any]]:
+def filter_by_deals(account: Account, user: User, rows: list[ValuesRow], outcome: Status.Outcome) -> list[ValuesRow]:
     """Return the rows that have a deal with the outcome. A contact also has the deals of its client."""
 
-    def client_of(row: dict[str, Any]) -> int | None:
-        return row["id"] if row["resource"] == "client" else row["client_id"]
+    def client_of(row: ValuesRow) -> int | None:
+        result: int | None = row["id"] if row["resource"] == "client" else row["client_id"]
+        return result
 
     contact_ids = [row["id"] for row in rows if row["resource"] == "contact"]
     of_rows = Q(client_id__in={client_of(row) for row in rows} - {None}) | Q(contact_id__in=contact_ids)
@@ -136,7 +137,7 @@ def is_email(text: str | None) -> bool:
 class Candidates:
     """The customers who may get a message, with the e-mails that must not get one."""
 
-    rows: list[dict[str, Any]]
+    rows: list[ValuesRow]
     blocked: set[str]
 
     def audience(self, *, include_not_asked: bool) -> Audience:

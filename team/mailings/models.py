@@ -13,6 +13,7 @@ from typing import Any, Self
 from django.db import models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -100,7 +101,7 @@ class Message(TenantModel):
         return self.subject
 
     @transaction.atomic(savepoint=False)
-    def write(self, values: Mapping[str, Any], *, by: User) -> None:
+    def write(self, values: Mapping[str, object], *, by: User) -> None:
         """Insert a draft, or update the fields of a locked draft that `values` names, and count its recipients.
 
         Raise Conflict if the message is not a draft, and FieldError if the account has too many drafts.
@@ -172,7 +173,7 @@ class Message(TenantModel):
         is_unfinished = self.state in (self.State.DRAFT, self.State.SENDING)
         return 0 if is_unfinished or self.total is None else self.total - self.processed
 
-    def problems(self, user: User) -> list[dict[str, Any]]:
+    def problems(self, user: User) -> list[dict[str, object]]:
         """Return the first `MAX_SHOWN` recipients who did not get the message, with the reasons.
 
         The names of those that the user may not access are None. This takes up to three statements.
@@ -190,7 +191,7 @@ class Message(TenantModel):
         ]
 
     @property
-    def reasons(self) -> list[tuple[Any, int]]:
+    def reasons(self) -> list[tuple[str | Promise, int]]:
         """The reasons for which clients and contacts were left out, as pages show them, with their numbers."""
         return [(reason.label, number) for reason in LeftOut if (number := (self.left_out or {}).get(reason))]
 
@@ -317,7 +318,7 @@ class MessageRecipient(models.Model):
         """The id of the client or contact."""
         return (self.client_id if self.contact_id is None else self.contact_id) or 0
 
-    def write(self, **values: Any) -> int:
+    def write(self, **values: object) -> int:
         for name, value in values.items():
             setattr(self, name, value)
         return MessageRecipient.objects.filter(pk=self.pk).update(**values)
@@ -331,7 +332,7 @@ class MessageRecipient(models.Model):
         self.write(state=self.State.PENDING, attempts=self.attempts + 1, due_at=at)
 
     @transaction.atomic(savepoint=False)
-    def finish(self, state: str, reason: str = "", **values: Any) -> None:
+    def finish(self, state: str, reason: str = "", **values: object) -> None:
         """Store the outcome, and count it in the message. A recipient is finished once."""
         claimed = MessageRecipient.objects.filter(pk=self.pk, state=self.State.SENDING)
         if claimed.update(state=state, reason=reason, **values):

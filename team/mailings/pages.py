@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import F
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -99,7 +99,7 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
         rows: MessageQuerySet = self.request.account.customer_messages.filter(state=Message.State.DRAFT)
         return rows.accessible_to(self.request.user)
 
-    def suggested_values(self, post: Post) -> dict[str, Any]:
+    def suggested_values(self, post: Post) -> dict[str, object]:
         """Return the values of a new form: a text about the suggestion in the language of the account."""
         with translation.override(supported_language(self.request.account.language)):
             title, status = single_line(post.title), status_name(post.status)
@@ -143,7 +143,7 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
 
     def edit(self, request: ForumUserRequest, id: int) -> HttpResponse:
         form = self.submitted
-        values: dict[str, Any] = {name: request.POST.get(name, "") for name in ("subject", "text", "among")}
+        values: dict[str, object] = {name: request.POST.get(name, "") for name in ("subject", "text", "among")}
         values["include_not_asked"] = "include_not_asked" in request.POST
         return self.show_form(self.find(id), MessageForm(initial=values) if form.is_valid() else form)
 
@@ -311,10 +311,10 @@ class CustomerUnsubscribePage(Page):
     def as_view(cls, **initkwargs: Any) -> Any:
         return csrf_exempt(super().as_view(**initkwargs))
 
-    def get(self, request: Any) -> HttpResponse:
+    def get(self, request: HttpRequest) -> HttpResponse:
         return self.respond(is_sent=False)
 
-    def post(self, request: Any) -> HttpResponse:
+    def post(self, request: HttpRequest) -> HttpResponse:
         return self.respond(is_sent=True)
 
     def respond(self, *, is_sent: bool) -> HttpResponse:

@@ -7,11 +7,12 @@ being sent, or the worker is killed, its recipient is recorded as failed.
 import logging
 import re
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
 from typing import Any
 
 from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail.backends.base import BaseEmailBackend
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -43,6 +44,8 @@ from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, Throttled
 from core.jobs.registry import has_time_left, job, periodic_job
+from crm.clients.models import Client
+from crm.contacts.models import Contact
 from crm.resources.consent import blocked_addresses, stop_contact
 from forum.notifications.emails import Sender, message_id, senders_of
 from forum.posts.models import Post
@@ -244,9 +247,9 @@ def kept_id(account: Account, resource: str, id: int) -> int:
 # Sending
 
 
-def current_row(account: Account, recipient: MessageRecipient) -> Any:
+def current_row(account: Account, recipient: MessageRecipient) -> Client | Contact | None:
     """Return the client or contact of a recipient, or the one into which it was merged. Return None if it is not live."""
-    rows: Any = getattr(account, f"{recipient.resource}s").live()
+    rows = getattr(account, f"{recipient.resource}s").live()
     row = rows.filter(id=recipient.row_id).first()
     if row is not None:
         return row if row.email_key == recipient.email_key else None
@@ -268,10 +271,10 @@ def refusal_of(account: Account, row: Any, recipient: MessageRecipient, *, inclu
     return reasons.NOT_ASKED if row.consent is None and not include_not_asked else ""
 
 
-def defer(account_id: int, message_id: int, **options: Any) -> None:
+def defer(account_id: int, message_id: int, _schedule_at: datetime | None = None) -> None:
     """Add a job for a message, unless one is waiting."""
     lock = f"message {account_id}/{message_id}"
-    send_message.defer(account_id=account_id, message_id=message_id, _key=lock, **options)
+    send_message.defer(account_id=account_id, message_id=message_id, _key=lock, _schedule_at=_schedule_at)
 
 
 @job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE, time_slice=TIME_SLICE)
@@ -328,7 +331,7 @@ class MailConnection:
     """A connection to the mail server for several e-mails."""
 
     def __init__(self) -> None:
-        self.backend: Any = None
+        self.backend: BaseEmailBackend | None = None
 
     def open(self) -> bool:
         """Connect unless there is a connection. Return whether the mail server was reached."""

@@ -1,7 +1,5 @@
 """The base class of the team's pages, and the type of their requests."""
 
-from typing import Any
-
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
@@ -27,7 +25,7 @@ class TeamPage(Page):
     def render(self, template: str | None = None, *, http_status: int = 200, **context: object) -> HttpResponse:
         return super().render(template, http_status=http_status, **{"section": self.section} | context)
 
-    def leave(self, row: Any, path: str) -> HttpResponse:
+    def leave(self, row: object, path: str) -> HttpResponse:
         """Return a redirect to `path`, after the user handed the row over to a user whose rows they may not see."""
         messages.success(self.request, _("%(name)s is saved. You do not see it any more.") % {"name": str(row)})
         return HttpResponse(headers={"HX-Redirect": path}) if self.request.htmx else redirect(path)

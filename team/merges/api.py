@@ -1,7 +1,5 @@
 """Merges of clients and of contacts in the Account API."""
 
-from typing import Any, cast
-
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
@@ -27,7 +25,7 @@ class MergeChoicesField(WireField):
         "choice": _("is not one of {choices}"),
     }
 
-    def to_internal_value(self, data: Any) -> dict[str, Choice]:
+    def to_internal_value(self, data: object) -> dict[str, Choice]:
         data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
@@ -110,7 +108,7 @@ class MergeViewSet(Listing):
     kind = ""
 
     def get_queryset(self) -> MergeQuerySet:
-        rows: MergeQuerySet = cast(Any, self.account).merges.limited_to(self.access)
+        rows: MergeQuerySet = self.account.merges.limited_to(self.access)
         return rows
 
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:

@@ -55,7 +55,7 @@ class Difference:
             return Choice.KEPT if self.kept is False else Choice.MERGED
         return Choice.BOTH if Choice.BOTH in self.choices else prefer
 
-    def value(self, choice: Choice) -> Any:
+    def value(self, choice: Choice) -> object:
         """Return the chosen value. Raise FieldError if the field can't have it."""
         value = {Choice.KEPT: self.kept, Choice.MERGED: self.merged, Choice.BOTH: None}[choice]
         if choice == Choice.BOTH:
@@ -64,7 +64,7 @@ class Difference:
             raise FieldError(self.field.name, _("can't be blank"), "blank")
         return value
 
-    def _joined(self) -> Any:
+    def _joined(self) -> object:
         if self.field.type == FieldType.LONG_TEXT:
             text = f"{self.kept}\n\n{self.merged}"
             if len(text) > MAX_TEXT_LENGTH:
@@ -76,11 +76,11 @@ class Difference:
         return [*kept, *(value for value in self.merged if fold(str(value)) not in known)]
 
 
-def is_blank(value: Any) -> bool:
+def is_blank(value: object) -> bool:
     return value is None or value in ("", [])
 
 
-def is_same(field: Field, first: Any, second: Any) -> bool:
+def is_same(field: Field, first: object, second: object) -> bool:
     if is_blank(first) and is_blank(second):
         return True
     if field.type in (FieldType.TAGS, FieldType.CHOICES) and isinstance(first, list) and isinstance(second, list):
@@ -104,12 +104,12 @@ def differences(kept: CRMResource, merged: CRMResource, fields: Iterable[Field])
 
 def chosen_values(
     kept: CRMResource, merged: CRMResource, fields: list[Field], choices: dict[str, Choice]
-) -> dict[str, tuple[Field, Any]]:
+) -> dict[str, tuple[Field, object]]:
     """Return the fields that the kept row gets another value for, with the value, by name.
 
     `choices` are by the name of the field. Other fields have the default choice. Raise FieldErrors for a choice that is not possible.
     """
-    values: dict[str, tuple[Field, Any]] = {}
+    values: dict[str, tuple[Field, object]] = {}
     errors: list[FieldError] = []
     unknown = sorted(choices.keys() - {field.name for field in fields})
     errors += [FieldError(f"fields.{name}", _("is not a field that can be chosen"), "unknown") for name in unknown]

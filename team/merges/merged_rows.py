@@ -6,9 +6,10 @@ Each function takes a fixed number of statements, however many rows there are.
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from django.db import connection, models
+from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -140,7 +141,7 @@ def check_number(account: Account, resource: str, merged: ExternallyIdentified) 
         raise FieldError(f"merged_{resource}_id", message, "too_many", {"most": MAX_MOVED_ROWS})
 
 
-def parameters_of(merge: MergeIds) -> dict[str, Any]:
+def parameters_of(merge: MergeIds) -> dict[str, int | str | list[int] | None]:
     return {"account": merge.account_id, "merge": merge.id, "kept": merge.kept_id, "merged": merge.merged_id}
 
 
@@ -256,7 +257,12 @@ def move_back(merge: MergeIds, others: Sequence[MergeIds]) -> None:
 
 
 def insert_votes(
-    merge: MergeIds, cursor: Any, condition: str, parameters: dict[str, Any], *, voter_id: int | None = None
+    merge: MergeIds,
+    cursor: CursorWrapper,
+    condition: str,
+    parameters: dict[str, int | str | list[int] | None],
+    *,
+    voter_id: int | None = None,
 ) -> list[int]:
     """Insert recorded votes again, and return their ids.
 
@@ -287,7 +293,7 @@ def insert_votes(
     return inserted
 
 
-def move_copies(merge: MergeIds, cursor: Any, post_ids: list[int]) -> None:
+def move_copies(merge: MergeIds, cursor: CursorWrapper, post_ids: list[int]) -> None:
     """Give the merged row the copies of its votes, which were made when the posts were merged after this merge."""
     votes = VOTES[merge.resource]
     cursor.execute(

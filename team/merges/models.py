@@ -16,7 +16,7 @@ from datetime import date, datetime
 from typing import Any, Self, cast
 
 from django.db import models, transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -31,6 +31,7 @@ from core.rows.limited_rows import LimitedQuerySet
 from core.rows.trash import TrashedId
 from crm.clients.models import Client
 from crm.contacts.models import Contact
+from crm.fields.catalogue import Field
 from crm.resources.api.writing import key_in
 from crm.resources.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified, Pair
 from team.merges.comparison import Choice, chosen_values, compared_fields
@@ -63,7 +64,9 @@ class MergeQuerySet(LimitedQuerySet[Any]):
             return self
         conditions = Q()
         for resource, model in MODELS.items():
-            rows: LimitedQuerySet[Any] = model._default_manager.filter(account_id=OuterRef("account_id"))  # type: ignore[assignment]
+            rows: LimitedQuerySet[ExternallyIdentified] = model._default_manager.filter(
+                account_id=OuterRef("account_id")
+            )  # type: ignore[assignment]
             accessible = rows.limited_to(access)
             kept, merged = (f"{resource}_id", f"merged_{resource}_id")
             conditions |= Q(
@@ -224,7 +227,12 @@ class Merge(TenantModel):
     # Merging
 
     def write_values(
-        self, kept: ExternallyIdentified, merged: ExternallyIdentified, values: Mapping[str, Any], *, by: User
+        self,
+        kept: ExternallyIdentified,
+        merged: ExternallyIdentified,
+        values: Mapping[str, tuple[Field, object]],
+        *,
+        by: User,
     ) -> None:
         """Write the chosen values and the external ids to the kept row, and record the changes."""
         companions = [(name, companion) for name in COMPANIONS if name in values for companion in COMPANIONS[name]]
@@ -286,8 +294,8 @@ class Merge(TenantModel):
 
     def _restore_values(self, kept: ExternallyIdentified, others: "list[Merge]", *, by: User) -> None:
         """Assign the former values of the fields that nobody has changed since."""
-        columns: dict[str, Any] = {}
-        fields: dict[str, Any] = {}
+        columns: dict[str, object] = {}
+        fields: dict[str, object] = {}
         self.unrestored_fields, rewritten = [], set()
         for name, change in self.changes.items():
             key = key_in(name)
@@ -323,7 +331,7 @@ class Merge(TenantModel):
         id = columns[name]
         if id is None:
             return
-        rows: QuerySet[Any] = getattr(self.account, TARGETS[name]).filter(id=id)
+        rows: QuerySet[Model] = getattr(self.account, TARGETS[name]).filter(id=id)
         is_trashable = name in ("client_id", "contact_id")
         found = rows.values_list("trashed_at" if is_trashable else "id", flat=True)[:1]
         if not found:
@@ -335,13 +343,15 @@ class Merge(TenantModel):
 
 def lock_rows(account: Account, resource: str, *ids: int, access: Access | None = None) -> list[ExternallyIdentified]:
     """Lock and return the rows with these ids, in the order of their ids. With an access, only accessible rows are returned."""
-    rows: LimitedQuerySet[Any] = MODELS[resource]._default_manager.filter(account_id=account.id, id__in=ids)  # type: ignore[assignment]
+    rows: LimitedQuerySet[ExternallyIdentified] = MODELS[resource]._default_manager.filter(
+        account_id=account.id, id__in=ids
+    )  # type: ignore[assignment]
     if access is not None:
         rows = rows.limited_to(access)
     return list(rows.order_by("id").locked())
 
 
-def stored(value: Any) -> Any:
+def stored(value: object) -> object:
     """Return the form in which a value is recorded in `Merge.changes`."""
     return value.isoformat() if isinstance(value, datetime | date) else value
 

@@ -4,11 +4,11 @@ The comparison carries the times of the last changes of both records. If one of 
 """
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
 from django.http import Http404, HttpResponse
 from django.urls import reverse
@@ -27,10 +27,12 @@ from core.errors import Conflict
 from core.pages.base import redirect
 from core.rows.access import Access
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
+from crm.clients.models import Client
 from crm.clients.similar import Similar, find_similar
-from crm.fields.catalogue import grouped
+from crm.contacts.models import Contact
+from crm.fields.catalogue import Field, grouped
 from crm.resources.external_ids import ExternallyIdentified
-from team.fields.facts import CLIENT, CONTACT, RecordKind, fact_of, with_linked_names
+from team.fields.facts import CLIENT, CONTACT, Fact, RecordKind, fact_of, with_linked_names
 from team.menu.pages import TeamPage, TeamRequest
 from team.merges.comparison import Choice, Difference, compared_fields, differences
 from team.merges.models import MODELS, Merge, lock_rows
@@ -91,12 +93,12 @@ class MergeRecordsPage(TeamPage):
     def route(self) -> str:
         return MERGE_ROUTES[self.resource]
 
-    def rows(self) -> QuerySet:
+    def rows(self) -> QuerySet[Model]:
         """Return the records that the user may access, including those in the trash."""
-        rows: QuerySet = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
+        rows: QuerySet[Model] = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
         return rows
 
-    def live_rows(self) -> QuerySet:
+    def live_rows(self) -> QuerySet[Any]:
         """Return those that are not in the trash, with the names of the rows to which they link."""
         rows = self.rows().live()  # type: ignore[attr-defined]  # of every TrashableQuerySet
         return with_linked_names(rows, self.kind, self.request.account, self.request.user.access)
@@ -114,15 +116,15 @@ class MergeRecordsPage(TeamPage):
             messages.error(request, str(self.missing))
         return self.find(kept) if other is None else self.compare(kept, other)
 
-    def find(self, kept: Any) -> HttpResponse:
+    def find(self, kept: Client | Contact) -> HttpResponse:
         request = self.request
         q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
         found = self.search(q, kept.id) if q else []
         return self.render(kind=self.kind, title=self.title, row=kept, q=q, found=found, similar=self.similar(kept))
 
-    def search(self, q: str, id: int) -> list[dict[str, Any]]:
+    def search(self, q: str, id: int) -> list[dict[str, object]]:
         """Return the record whose id the text is, or else those that a search finds."""
-        rows: Any = self.rows().live().exclude(id=id)  # type: ignore[attr-defined]
+        rows = self.rows().live().exclude(id=id)  # type: ignore[attr-defined]
         columns = ("id", "name", "email", "phone")
         if (number := parse_id(q.removeprefix("#"))) and (exact := list(rows.filter(id=number).values(*columns))):
             return exact
@@ -131,7 +133,7 @@ class MergeRecordsPage(TeamPage):
             by_id = {row["id"]: row for row in rows.filter(id__in=ids).values(*columns)}
         return [by_id[id] for id in ids if id in by_id]
 
-    def similar(self, kept: Any) -> list[Similar]:
+    def similar(self, kept: Client | Contact) -> list[Similar]:
         found = find_similar(
             self.request.account,
             self.request.user,
@@ -141,7 +143,9 @@ class MergeRecordsPage(TeamPage):
         )
         return [record for record in found if record.kind == self.resource and record.id != kept.id]
 
-    def compare(self, kept: Any, merged: Any, *, http_status: int = 200) -> HttpResponse:
+    def compare(
+        self, kept: ExternallyIdentified, merged: ExternallyIdentified, *, http_status: int = 200
+    ) -> HttpResponse:
         fields = compared_fields(self.request.account, self.resource, (kept, merged))
         found = differences(kept, merged, fields)
         names = {difference.field.name for difference in found}
@@ -166,10 +170,10 @@ class MergeRecordsPage(TeamPage):
             find_path=reverse(self.route, args=[kept.id]),
         )
 
-    def fact(self, row: Any, field: Any) -> Any:
+    def fact(self, row: ExternallyIdentified, field: Field) -> Fact:
         return fact_of(row, self.kind, field)
 
-    def row(self, difference: Difference, kept: Any, merged: Any) -> ComparisonRow:
+    def row(self, difference: Difference, kept: ExternallyIdentified, merged: ExternallyIdentified) -> ComparisonRow:
         is_newer = merged.updated_at > kept.updated_at
         selected = difference.default(prefer=Choice.MERGED if is_newer else Choice.KEPT)
         posted = self.request.POST.get(f"{PREFIX}{difference.field.name}")
@@ -235,7 +239,7 @@ class MergeContactPage(MergeRecordsPage):
     missing = gettext_lazy("There is no such contact to merge.")
 
 
-def version_of(kept: Any, merged: Any) -> str:
+def version_of(kept: ExternallyIdentified, merged: ExternallyIdentified) -> str:
     """Return the times of the last changes of both records, which the form of the comparison carries."""
     return f"{kept.updated_at.isoformat()} {merged.updated_at.isoformat()}"
 
@@ -244,7 +248,7 @@ def moved_numbers(account: Account, user: User, resource: str, id: int) -> list[
     """Return the numbers of the rows that a merge moves and that the user may access, with labels, in one statement."""
     link = {f"{resource}_id": id}
     contacts = account.contacts.live().accessible_to(user)
-    rows: dict[str | Promise, QuerySet] = {
+    rows: dict[str | Promise, QuerySet[Model]] = {
         **({gettext_lazy("Contacts"): contacts} if resource == "client" else {}),
         gettext_lazy("Deals"): account.deals.live().accessible_to(user),
         gettext_lazy("Tasks"): account.posts.live().tasks().accessible_to(user),
@@ -266,7 +270,7 @@ class UndoMergeView(TeamPage):
     """Undoing a merge, from the page of one of its records."""
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        merge: Merge | None = cast(Any, request.account).merges.accessible_to(request.user).filter(id=id).first()
+        merge: Merge | None = request.account.merges.accessible_to(request.user).filter(id=id).first()
         if merge is None:
             raise Http404
         merge.account = request.account
@@ -290,20 +294,21 @@ class UndoMergeView(TeamPage):
 # The merges of a record on its page
 
 
-def annotate_merges(rows: QuerySet, resource: str, access: Access) -> QuerySet:
+def annotate_merges(rows: QuerySet[Model], resource: str, access: Access) -> QuerySet[Model]:
     """Add the merges into each client or contact that can be undone, newest first, for `merges_of`."""
     own = {"account_id": OuterRef("account_id"), f"{resource}_id": OuterRef("id")}
     merges = Merge.objects.filter(**own).active().limited_to(access).order_by("-id")
     values = JSONObject(id="id", created_at="created_at", merged_name=f"merged_{resource}__name")
-    return rows.annotate(merges_data=ArraySubquery(merges.values(found=values)[:MAX_SHOWN]))
+    found: QuerySet[Model] = rows.annotate(merges_data=ArraySubquery(merges.values(found=values)[:MAX_SHOWN]))
+    return found
 
 
-def merges_of(row: Any) -> list[dict[str, Any]]:
+def merges_of(row: Any) -> list[dict[str, object]]:
     """Return the merges into an annotated record. It takes no statement."""
     return [{**merge, "created_at": parse_datetime(merge["created_at"])} for merge in row.merges_data]
 
 
-def merge_of_trashed(request: TeamRequest, row: Any) -> dict[str, Any] | None:
+def merge_of_trashed(request: TeamRequest, row: Any) -> dict[str, object] | None:
     """Return the merge that moved the record to the trash, if there is one. Its name is empty if the user may not access the other."""
     resource = str(row._meta.model_name)
     if resource not in MODELS:

@@ -1,8 +1,6 @@
 """The registration of merges (`core.rooms`)."""
 
-from typing import Any
-
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.dispatch import receiver
 
 from accounts.hosts.requests import UserRequest
@@ -18,9 +16,9 @@ from team.merges.models import MODELS, NOT_RESTORABLE, Merge
 def second_newest(resource: str) -> Sample:
     """Return the sample of the row that examples merge into the newest one."""
 
-    def find(request: UserRequest) -> QuerySet[Any, Any]:
-        rows: Any = getattr(request.account, f"{resource}s")
-        ids: QuerySet[Any, Any] = rows.live().accessible_to(request.user).order_by("-id").values("id")[1:2]
+    def find(request: UserRequest) -> QuerySet[Model, object]:
+        rows = getattr(request.account, f"{resource}s")
+        ids: QuerySet[Model, object] = rows.live().accessible_to(request.user).order_by("-id").values("id")[1:2]
         return ids
 
     return find

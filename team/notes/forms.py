@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
 from django.db.models.functions import JSONObject
+from django.forms.boundfield import BoundWidget
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -24,6 +25,7 @@ from core.db.tenancy import fold
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.number_fields import WholeNumberField
+from core.rows.values import ValuesRow
 from crm.notes.models import MAX_DURATION, Note
 from crm.resources.models import CRMResource
 from forum.posts.models import Post
@@ -91,12 +93,12 @@ class NoteForm(Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"auto_id": "note-%s", **kwargs})
 
-    def tabs(self) -> Iterator[tuple[Any, str]]:
+    def tabs(self) -> Iterator[tuple[BoundWidget, str]]:
         """Return the radio button of each kind with the name of its icon."""
         for radio in self["kind"]:
             yield radio, ICONS[radio.data["value"]]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean()
         kind = values.get("kind")
         if kind is None:
@@ -111,7 +113,7 @@ class NoteForm(Form):
                 self.add_error(name, _("Is too far from today"))
         return values
 
-    def note_values(self) -> dict[str, Any]:
+    def note_values(self) -> dict[str, object]:
         """Return the values for `Note.write`. A blank time is left out: a new note gets the current time, another one keeps its time."""
         values = self.cleaned_data
         content = values["content"].replace("\r\n", "\n")
@@ -128,7 +130,7 @@ class ComposerForm(NoteForm):
         label=gettext_lazy("Due"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     )
 
-    def task_values(self) -> dict[str, Any]:
+    def task_values(self) -> dict[str, object]:
         day = self.cleaned_data["day"]
         at = timezone.make_aware(datetime.combine(day, DUE_TIME)) if day else None
         return {"title": self.cleaned_data["title"], "scheduled_at": at, "due_day": day}
@@ -170,10 +172,10 @@ class Composer(CreatingPage, TeamPage):
             raise Http404
         made: Note | Post | HttpResponse | None = None
         if form.is_valid():
-            creation = (
-                self.task_creation(id, form) if form.cleaned_data["kind"] == TASK else self.note_creation(id, form)
-            )
-            made = self.create_once(form, creation)
+            if form.cleaned_data["kind"] == TASK:
+                made = self.create_once(form, self.task_creation(id, form))
+            else:
+                made = self.create_once(form, self.note_creation(id, form))
         if isinstance(made, HttpResponse):
             return made
         if made is None:
@@ -186,9 +188,9 @@ class Composer(CreatingPage, TeamPage):
         if self.lock(id).trashed_at is not None:
             raise Http404
 
-    def task_creation(self, id: int, form: ComposerForm) -> Creation[Any]:
+    def task_creation(self, id: int, form: ComposerForm) -> Creation[Post]:
         account, user = self.request.account, self.request.user
-        tasks: Any = account.posts.live().filter(category_id=None, **{self.link: id})
+        tasks = account.posts.live().filter(category_id=None, **{self.link: id})
 
         def create() -> Post:
             self.lock_live(id)
@@ -196,7 +198,7 @@ class Composer(CreatingPage, TeamPage):
             task.write(form.task_values() | {"task_kind": "task", "responsible_id": user.id, self.link: id}, by=user)
             return task
 
-        def saved(task: Post) -> dict[str, Any]:
+        def saved(task: Post) -> dict[str, object]:
             at = task.scheduled_at and timezone.localtime(task.scheduled_at)
             return {"kind": TASK, "title": task.title, "day": at and at.date()}
 
@@ -209,7 +211,7 @@ class Composer(CreatingPage, TeamPage):
             is_visible=user.access.includes,
         )
 
-    def note_creation(self, id: int, form: ComposerForm) -> Creation[Any]:
+    def note_creation(self, id: int, form: ComposerForm) -> Creation[Note]:
         account, user = self.request.account, self.request.user
 
         def create() -> Note:
@@ -218,7 +220,7 @@ class Composer(CreatingPage, TeamPage):
             note.write(form.note_values() | {self.link: id}, by=user)
             return note
 
-        def saved(note: Note) -> dict[str, Any]:
+        def saved(note: Note) -> dict[str, object]:
             return {name: getattr(note, name) for name in FIELDS[Note.Kind(note.kind)]} | {"kind": note.kind}
 
         return Creation(
@@ -243,7 +245,7 @@ def with_people(notes: QuerySet[Note]) -> QuerySet[Note]:
     return notes.annotate(author=author, mentioned=ArraySubquery(mentioned.values(person=columns)))
 
 
-def as_shown(note: Note, user: User) -> dict[str, Any]:
+def as_shown(note: Note, user: User) -> dict[str, object]:
     """Return a note of `with_people` as the template shows it to a user."""
     author: dict[str, str] = note.author  # type: ignore[attr-defined]  # an annotation
     return {
@@ -255,7 +257,7 @@ def as_shown(note: Note, user: User) -> dict[str, Any]:
     }
 
 
-def mentions_of(text: str, people: list[dict[str, Any]]) -> dict[str, int | None]:
+def mentions_of(text: str, people: list[ValuesRow]) -> dict[str, int | None]:
     """Return the ids of the mentioned users by the logins and names in the text."""
     ids = {person["name"]: person["id"] for person in people if person["name"]}
     logins = {person["login_key"]: person["id"] for person in people}

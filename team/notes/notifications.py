@@ -1,7 +1,6 @@
 """Notes in notifications: their titles and addresses."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.db.models import CharField, OuterRef, Subquery
 from django.db.models.functions import Coalesce, JSONObject, Left
@@ -35,6 +34,6 @@ def details_of(column: str) -> Subquery:
     return Subquery(notes.values(details=JSONObject(id="id", title=title, text=text, **{link: link for link in ids})))
 
 
-def path_of(note: Mapping[str, Any]) -> str:
+def path_of(note: Mapping[str, object]) -> str:
     [(id, route)] = [(note[link], route) for link, (_model, route) in RECORDS.items() if note[link] is not None]
     return reverse(route, args=[id], fragment=f"note-{note['id']}")

@@ -16,7 +16,7 @@ from core.error_responses import error_response
 from core.errors import Conflict
 from core.http import throttling
 from core.pages.base import redirect
-from crm.notes.models import Note
+from crm.notes.models import Note, NoteQuerySet
 from forum.comments.pages.mentions import MAX_CANDIDATES, MAX_NAME_LENGTH, MAX_SHOWN, has_word
 from team.menu.pages import TeamPage, TeamRequest
 from team.notes.forms import NoteForm, as_shown, with_people
@@ -35,7 +35,7 @@ class NotePage(TeamPage):
 
     template_name = "team/notes/note_page.html"
 
-    def rows(self) -> Any:
+    def rows(self) -> NoteQuerySet:
         return self.request.account.notes.accessible_to(self.request.user)
 
     def find(self, id: int) -> Note:

@@ -1,7 +1,5 @@
 """Reports in the Account API (JSON)."""
 
-from typing import Any
-
 from django.http import HttpResponse
 from rest_framework.response import Response
 
@@ -40,7 +38,7 @@ class ReportViewSet(JSONViewSet):
             error = ("from", TOO_SLOW) if report.has_period else ("report", TOO_LARGE)
             raise FieldError(*error, "too_slow") from None
         months = {"from": f"{query.period.first:%Y-%m}", "to": f"{query.period.last:%Y-%m}"}
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "report": report.name,
             **(months if report.has_period else {}),
             "rows": table.as_objects(with_ids=report.has_ids),

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
-from typing import Any
+from datetime import date, datetime, time, timedelta, tzinfo
 
 from django.utils.translation import gettext_lazy as _
 
@@ -28,7 +27,7 @@ class Period:
 
     first: date
     last: date
-    zone: Any
+    zone: tzinfo
 
     @classmethod
     def read(cls, first: str, last: str, *, account: Account, today: date, ahead: bool = False) -> "Period":

@@ -15,9 +15,10 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Aggregate, Count, Exists, F, FloatField, OuterRef, Q, QuerySet, Sum
+from django.db.models import Aggregate, Count, Exists, F, FloatField, Model, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce, Extract, Now, TruncMonth
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
@@ -28,6 +29,7 @@ from accounts.users.models import User
 from core.db.time_limit import time_limit
 from core.errors import FieldError, FieldErrors
 from core.pages.routes import path_with_id
+from core.rows.values import ValuesRow
 from crm.deals.models import COLUMN_ID
 from team.backers.post_revenue import top_revenue
 from team.lists.stage_history import ENTERED, HERE, LABELS, MOVED_ON, StageFilter, entered_stages, result_of
@@ -101,17 +103,17 @@ class ReportQuery:
     def status_ids(self, *outcomes: str) -> list[int]:
         return [status.id for status in self.statuses.values() if status.outcome in outcomes]
 
-    def deals(self, *outcomes: str) -> QuerySet[Any]:
+    def deals(self, *outcomes: str) -> QuerySet[Model]:
         """Return the deals with one of the outcomes, with the key of `statuses` as `column_id`."""
         deals = self.account.deals.live().in_statuses(self.status_ids(*outcomes))
         return self.responsible(deals.annotate(column_id=COLUMN_ID))
 
-    def responsible(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+    def responsible(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the rows that the user may access, of the chosen responsible user if there is one."""
         rows = rows.accessible_to(self.user)  # type: ignore[attr-defined]  # of every AccessQuerySet
         return rows if self.responsible_id is None else rows.filter(responsible_id=self.responsible_id)
 
-    def deals_path(self, **filters: Any) -> str:
+    def deals_path(self, **filters: object) -> str:
         """Return the path of the list of deals with filters."""
         chosen = {"pipeline_id": self.pipeline_id, "responsible_id": self.responsible_id}
         return list_path(DEALS, **chosen | filters)
@@ -129,14 +131,15 @@ class Sums:
         self.weighted += (total or Decimal(0)) * probability / 100
 
 
-def sums_by(rows: QuerySet[Any], *columns: str) -> Iterable[tuple[Any, ...]]:
+def sums_by(rows: QuerySet[Model], *columns: str) -> Iterable[tuple[Any, ...]]:
     """Return the values of the columns with the number of deals that have them and the sum of their amounts, in one statement."""
-    return (
+    result: Iterable[tuple[Any, ...]] = (
         rows.order_by()
         .values(*columns)
         .annotate(deals=Count("id"), total=Sum("price"))
         .values_list(*columns, "deals", "total")
     )
+    return result
 
 
 def share(part: int, whole: int) -> float | None:
@@ -156,7 +159,7 @@ FORECAST = (
 
 def forecast(query: ReportQuery) -> Table:
     """Return the open deals by the month of their expected close, with rows for earlier and later months and for deals without a date."""
-    period, sums = query.period, defaultdict[tuple[Any, str], Sums](Sums)
+    period, sums = query.period, defaultdict[tuple[str | date, str], Sums](Sums)
     rows = query.deals(Status.Outcome.OPEN).annotate(month=TruncMonth("expected_close_date"))
     for month, column_id, currency, deals, total in sums_by(rows, "month", "column_id", "currency"):
         row_label = (
@@ -179,7 +182,7 @@ def forecast(query: ReportQuery) -> Table:
     )
 
 
-def forecast_row(query: ReportQuery, row_label: Any, currency: str, sums: Sums) -> ReportRow:
+def forecast_row(query: ReportQuery, row_label: str | date, currency: str, sums: Sums) -> ReportRow:
     after, before = None, None
     if isinstance(row_label, date):
         after, before = days_of(row_label)
@@ -233,7 +236,9 @@ def results(query: ReportQuery) -> Table:
     )
 
 
-def closed_cells(query: ReportQuery, month: date, currency: str, sums: dict[Any, Sums]) -> list[ReportCell]:
+def closed_cells(
+    query: ReportQuery, month: date, currency: str, sums: dict[tuple[date, str, str], Sums]
+) -> list[ReportCell]:
     after, before = days_of(month)
     cells = []
     won, lost = (sums[month, currency, outcome] for outcome in (Status.Outcome.WON, Status.Outcome.LOST))
@@ -289,9 +294,9 @@ def people(query: ReportQuery) -> Table:
 
 
 def person_cells(
-    query: ReportQuery, id: int | None, name: str, currency: str, sums: dict[Any, Sums]
+    query: ReportQuery, id: int | None, name: str, currency: str, sums: dict[tuple[int | None, str, str], Sums]
 ) -> list[ReportCell]:
-    whose: dict[str, Any] = {"responsible_id__empty": "true"} if id is None else {"responsible_id": id}
+    whose: dict[str, object] = {"responsible_id__empty": "true"} if id is None else {"responsible_id": id}
     after, before = days_of(query.period.first)[0], days_of(query.period.last)[1]
     closed = {"closed_at__after": after, "closed_at__before": before}
 
@@ -356,7 +361,9 @@ def stages(query: ReportQuery) -> Table:
     )
 
 
-def stage_cells(query: ReportQuery, status: Status, counts: dict[Any, int], median: float | None) -> list[ReportCell]:
+def stage_cells(
+    query: ReportQuery, status: Status, counts: dict[tuple[int, str], int], median: float | None
+) -> list[ReportCell]:
     cells = [ReportCell(status_name(status))]
     for result in LABELS:
         number = counts[status.id, result]
@@ -370,9 +377,7 @@ def stage_cells(query: ReportQuery, status: Status, counts: dict[Any, int], medi
 # Rows by the month in which they were created
 
 
-def group_by_month(
-    query: ReportQuery, rows: QuerySet[Any], **figures: Aggregate
-) -> Iterator[tuple[date, dict[str, Any]]]:
+def group_by_month(query: ReportQuery, rows: QuerySet[Model], **figures: Aggregate) -> Iterator[tuple[date, ValuesRow]]:
     """Return each month of the period with the figures of the rows that were created in it, in one statement.
 
     A month without rows has the figures of an empty table: 0 for a number, None for a median.
@@ -499,8 +504,8 @@ class Report:
     """A report, by its name in URLs."""
 
     name: str
-    label: Any
-    description: Any
+    label: str | Promise
+    description: str | Promise
     columns: Sequence[ReportColumn]
     build: Callable[[ReportQuery], Table]
     # True if the rows are those of statuses, users or suggestions. A row in JSON has their id.

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -107,7 +106,7 @@ class Table:
     def currencies(self) -> list[str]:
         return sorted({str(value) for value in self.values(self.currency_column)}) if self.currency_column else []
 
-    def as_objects(self, *, with_ids: bool = False) -> list[dict[str, Any]]:
+    def as_objects(self, *, with_ids: bool = False) -> list[dict[str, str | int | float | Decimal | None]]:
         """Return the rows as JSON objects. A month has the format `2026-11`."""
         return [
             {
@@ -134,7 +133,7 @@ def text_of(value: Value, column: ReportColumn, currency: str) -> str:
     return number_text(value, 1 if column.kind in (ColumnKind.DAYS, ColumnKind.HOURS) else 0)
 
 
-def list_path(route: str, **filters: Any) -> str:
+def list_path(route: str, **filters: object) -> str:
     """Return the path of a list with filters. Filters whose value is None are left out."""
     chosen = {name: value for name, value in filters.items() if value is not None}
     return reverse(route) + (f"?{urlencode(chosen)}" if chosen else "")

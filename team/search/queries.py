@@ -7,7 +7,7 @@ does not depend on the number of groups or on the text, except that a text which
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from django.db.models import CharField, OuterRef, QuerySet, Subquery, Value
+from django.db.models import CharField, Model, OuterRef, QuerySet, Subquery, Value
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
 from django.urls import reverse
@@ -34,7 +34,7 @@ class SearchGroup:
     # The route of the page of one row, and that of the list, which takes the parameter `q`. The latter is empty if the list has no search.
     route: str
     list_route: str
-    rows: Callable[[Account, User], QuerySet]
+    rows: Callable[[Account, User], QuerySet[Model]]
     # The column with the name, and an expression for a short text beside it.
     title: str
     detail: Callable[[Account, User], Combinable]

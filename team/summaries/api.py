@@ -28,13 +28,13 @@ class SummaryViewSet(JSONViewSet):
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
         if errors := self.ignore_parameters([]):
             raise FieldErrors(errors.values())
-        rows: Any = getattr(self.account, f"{self.resource}s")
+        rows = getattr(self.account, f"{self.resource}s")
         rows = rows.live().accessible_to(request.user).filter(id=id)
-        row = with_stored_values(rows, self.resource, self.account, request.user.access).first()
+        row: Any = with_stored_values(rows, self.resource, self.account, request.user.access).first()
         if row is None:
             raise Http404
         zone = self.account.zone
-        data: dict[str, Any] = {
+        data: dict[str, object] = {
             "last_activity_at": format_time(row.last_activity_at, zone),
             "next_task_at": format_time(row.next_task_at, zone),
         }

@@ -18,7 +18,6 @@ in the order of the stored sums.
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
@@ -33,6 +32,7 @@ from core.db.prepared import array_literal, fetch
 from core.db.tenancy import foreign_object
 from core.rows.access import Access
 from core.rows.declared import FieldType
+from core.rows.values import ValuesRow
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
@@ -166,7 +166,9 @@ class ClientRevenue(models.Model):
         return f"{self.currency} of client {self.client_id}: {self.open_sum} open, {self.won_sum} won"
 
 
-def with_revenue(rows: models.QuerySet, account: Account, access: Access) -> models.QuerySet:
+def with_revenue(
+    rows: models.QuerySet[models.Model], account: Account, access: Access
+) -> models.QuerySet[models.Model]:
     """Annotate clients with their `revenue`. `revenue_of` returns it.
 
     With a limited access, these are the sums of the deals of the access, which are added up when they are read.
@@ -174,10 +176,13 @@ def with_revenue(rows: models.QuerySet, account: Account, access: Access) -> mod
     sums = {name: Cast(name, models.CharField()) for name in ("open_sum", "won_sum")}
     columns = {name: F(name) for name in ("currency", "open_deals", "won_deals")}
     revenue = accessible_revenue(account, access).filter(client_id=OuterRef("id"))
-    return rows.annotate(revenue=ArraySubquery(revenue.annotate(data=JSONObject(**columns, **sums)).values("data")))
+    found: models.QuerySet[models.Model] = rows.annotate(
+        revenue=ArraySubquery(revenue.annotate(data=JSONObject(**columns, **sums)).values("data"))
+    )
+    return found
 
 
-def revenue_of(values: list[dict[str, Any]], account: Account) -> list[Revenue]:
+def revenue_of(values: list[ValuesRow], account: Account) -> list[Revenue]:
     """Return the revenue of a client from the annotation `revenue`. The currency of the account comes first, then the others by name."""
     found = [
         Revenue(
@@ -192,7 +197,7 @@ def revenue_of(values: list[dict[str, Any]], account: Account) -> list[Revenue]:
     return sorted(found, key=lambda total: (total.currency != account.currency, total.currency))
 
 
-def accessible_revenue(account: Account, access: Access) -> models.QuerySet:
+def accessible_revenue(account: Account, access: Access) -> models.QuerySet[models.Model, object]:
     """Return rows with the columns of `ClientRevenue` for the deals of the access."""
     if not access.is_limited:
         return account.client_revenues.all()
@@ -205,12 +210,17 @@ def last_activity_of_client() -> Subquery:
     return Subquery(summaries.values("last_activity_at"))
 
 
-def with_summary(rows: models.QuerySet, *columns: str) -> models.QuerySet:
+def with_summary(rows: models.QuerySet[models.Model], *columns: str) -> models.QuerySet[models.Model]:
     """Annotate clients, contacts or deals with columns of their summaries."""
-    return rows.annotate(**{column: F(f"stored_summary__{column}") for column in columns})
+    found: models.QuerySet[models.Model] = rows.annotate(
+        **{column: F(f"stored_summary__{column}") for column in columns}
+    )
+    return found
 
 
-def with_stored_values(rows: models.QuerySet, resource: str, account: Account, access: Access) -> models.QuerySet:
+def with_stored_values(
+    rows: models.QuerySet[models.Model], resource: str, account: Account, access: Access
+) -> models.QuerySet[models.Model]:
     """Annotate clients, contacts or deals with both times, and clients with their `revenue` too. It adds no statement."""
     rows = with_summary(rows, "last_activity_at", "next_task_at")
     return with_revenue(rows, account, access) if resource == "client" else rows

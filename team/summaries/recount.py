@@ -1,7 +1,6 @@
 """The comparison of the summaries with the rows that they summarize, and their repair."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from django.db import connection, transaction
 
@@ -55,7 +54,7 @@ SELECT %(account_id)s, * FROM ({REVENUE_OF_DEALS}) AS counted
 """  # noqa: S608
 
 
-def fetch_ids(sql: str, parameters: dict[str, Any]) -> list[int]:
+def fetch_ids(sql: str, parameters: dict[str, int | list[int]]) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
         return [id for (id,) in cursor.fetchall()]
@@ -89,7 +88,7 @@ def recount_summaries(account_id: int, *, repair: bool) -> dict[str, list[int]]:
 
 
 def find_differing(account_id: int, name: str, ids: list[int]) -> list[int]:
-    parameters = {"account_id": account_id, "ids": ids}
+    parameters: dict[str, int | list[int]] = {"account_id": account_id, "ids": ids}
     if name == "revenue":
         return fetch_ids(DIFFERING_REVENUE, parameters)
     kind = name[:-1]
@@ -103,7 +102,7 @@ def write(account_id: int, name: str, ids: list[int]) -> None:
         if name == "revenue":
             # Another transaction adds differences to the sums when it commits. The lock keeps it from doing so meanwhile.
             cursor.execute("LOCK TABLE team_clientrevenue IN SHARE ROW EXCLUSIVE MODE")
-            parameters: dict[str, Any] = {"account_id": account_id, "ids": ids}
+            parameters: dict[str, int | list[int]] = {"account_id": account_id, "ids": ids}
             cursor.execute(
                 "DELETE FROM team_clientrevenue WHERE account_id = %(account_id)s AND client_id = ANY (%(ids)s)",
                 parameters,

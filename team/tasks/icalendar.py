@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from django.db.models import OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce, NullIf
@@ -10,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from accounts.users.models import User
 from core.pages.routes import path_with_id
+from core.rows.values import ValuesRow
 from team.tasks.queries import LINKS, open_tasks
 
 # The feed has the user's open tasks that are due from 30 days ago until a year from now, at most `MAX_EVENTS`.
@@ -50,13 +50,13 @@ def calendar_of(user: User, base_url: str, *, now: datetime) -> str:
     return "".join(f"{part}\r\n" for line in lines for part in fold(line))
 
 
-def tasks_of(user: User, now: datetime) -> list[dict[str, Any]]:
+def tasks_of(user: User, now: datetime) -> list[dict[str, object]]:
     """Return the tasks of the feed. A client or contact that the user may not access has neither a name nor a telephone number."""
     rows = open_tasks(user.account, user).filter(
         responsible_id=user.id, scheduled_at__gte=now - PAST, scheduled_at__lt=now + FUTURE
     )
     columns = ("id", "title", "content", "scheduled_at", "due_day", "remind_at", "updated_at")
-    linked: dict[str, Any] = {}
+    linked: dict[str, object] = {}
     for link in ("client", "contact"):
         found = getattr(user.account, LINKS[link]).live().accessible_to(user).filter(id=OuterRef(f"{link}_id"))
         number = Coalesce(NullIf("phone", Value("")), "mobile_phone")
@@ -67,7 +67,7 @@ def tasks_of(user: User, now: datetime) -> list[dict[str, Any]]:
     return list(rows.order_by("scheduled_at", "id").values(*columns, **linked)[:MAX_EVENTS])
 
 
-def event_of(task: dict[str, Any], base_url: str) -> list[str]:
+def event_of(task: ValuesRow, base_url: str) -> list[str]:
     """Return the lines of a task. A task without a time of day is an event of the whole day."""
     host, url = base_url.partition("://")[2], f"{base_url}{path_with_id('team-task', task['id'])}"
     times = [f"DTSTART:{stamp(task['scheduled_at'])}", f"DURATION:{DURATION}"]
@@ -86,7 +86,7 @@ def event_of(task: dict[str, Any], base_url: str) -> list[str]:
     ]
 
 
-def description_of(task: dict[str, Any], url: str) -> str:
+def description_of(task: ValuesRow, url: str) -> str:
     """Return what a reader needs on the way: whom the task is about, their telephone number, the description, and the link."""
     facts = (
         (_("Client"), task["client_name"]),
@@ -97,7 +97,7 @@ def description_of(task: dict[str, Any], url: str) -> str:
     return "\n".join([*lines, *filter(None, [task["content"][:MAX_DESCRIPTION]]), url])
 
 
-def alarm_of(task: dict[str, Any]) -> list[str]:
+def alarm_of(task: ValuesRow) -> list[str]:
     if task["remind_at"] is None:
         return []
     return [

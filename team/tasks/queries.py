@@ -3,15 +3,16 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
-from typing import Any
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Model, OuterRef, Q, QuerySet, Subquery, Value
 from django.utils import timezone
 
 from accounts.account.models import Account
 from accounts.users.models import User
 from core.db.prepared import prepared
+from core.rows.values import ValuesRow
 from forum.inbox.tabs import MAX_COUNT
+from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
 from forum.posts.tasks import IS_OPEN_TASK, IS_TASK
 
@@ -71,15 +72,15 @@ def start_of(day: date) -> datetime:
     return timezone.make_aware(datetime.combine(day, time()))
 
 
-def open_tasks(account: Account, user: User) -> QuerySet[Post]:
+def open_tasks(account: Account, user: User) -> PostQuerySet:
     """Return the open tasks of the account that the user may access."""
-    rows: QuerySet[Post] = account.posts.filter(IS_OPEN_TASK).accessible_to(user)
+    rows: PostQuerySet = account.posts.filter(IS_OPEN_TASK).accessible_to(user)
     return rows
 
 
-def all_tasks(account: Account, user: User) -> QuerySet[Post]:
+def all_tasks(account: Account, user: User) -> PostQuerySet:
     """Return the tasks of the account that the user may access, open or closed."""
-    rows: QuerySet[Post] = account.posts.filter(IS_TASK).accessible_to(user)
+    rows: PostQuerySet = account.posts.filter(IS_TASK).accessible_to(user)
     return rows
 
 
@@ -100,7 +101,7 @@ def order_tasks(rows: QuerySet[Post]) -> QuerySet[Post]:
     return rows.order_by("scheduled_at", "id")
 
 
-def items(account: Account, user: User, ids: Iterable[int]) -> dict[int, dict[str, Any]]:
+def items(account: Account, user: User, ids: Iterable[int]) -> dict[int, ValuesRow]:
     """Return what lists show of tasks, by id. A client, contact or deal that the user may not access has no name."""
     names = {
         f"{link}_name": Subquery(
@@ -118,7 +119,7 @@ def items(account: Account, user: User, ids: Iterable[int]) -> dict[int, dict[st
     return {row["id"]: row | {"is_late": is_late(row)} for row in rows}
 
 
-def is_late(task: dict[str, Any]) -> bool:
+def is_late(task: ValuesRow) -> bool:
     """Return whether the time of a task is over, or its day if it has no time of day."""
     if task["due_day"] is not None:
         return bool(task["due_day"] < timezone.localdate())
@@ -131,7 +132,7 @@ def count_due(account: Account, user: User) -> int:
 
 
 @prepared(account_id=int, user_id=int, until=datetime)
-def _due_tasks(account_id: int, user_id: int, until: datetime) -> QuerySet[Any, Any]:
+def _due_tasks(account_id: int, user_id: int, until: datetime) -> QuerySet[Model, object]:
     # The user is responsible for these tasks, so the user may access them.
     rows = Account(id=account_id).posts.filter(IS_OPEN_TASK, responsible_id=user_id, scheduled_at__lt=until)
     return rows.values_list("id")[: MAX_COUNT + 1]

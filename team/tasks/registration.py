@@ -1,7 +1,5 @@
 """The registration of tasks (`core.rooms`)."""
 
-from typing import Any
-
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
@@ -49,6 +47,6 @@ register_task_route("team-task")
 
 
 @receiver(access_ended)
-def end_calendar(sender: type[User], user: User, **kwargs: Any) -> None:
+def end_calendar(sender: type[User], user: User, **kwargs: object) -> None:
     """Delete the address of the user's calendar."""
     CalendarFeed.objects.filter(account_id=user.account_id, user_id=user.id).delete()

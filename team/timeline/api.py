@@ -9,6 +9,7 @@ from accounts.hosts.api_requests import APIRequest
 from core.api.lists import Paged
 from core.api.serializers import format_time
 from core.errors import FieldError
+from core.rows.values import ValuesRow
 from team.timeline.models import KINDS, MAX_TEXT_LENGTH, TimelineEntry, cut_text, timeline_of
 
 UNKNOWN_KIND = "{kind} is not one of {kinds}"
@@ -41,7 +42,7 @@ class TimelineViewSet(Paged):
         values = {"kind": unknown[0][:MAX_TEXT_LENGTH], "kinds": ", ".join(KINDS)}
         return [], {"kind": FieldError("kind", UNKNOWN_KIND, "choice", values)}
 
-    def represent_entry(self, entry: TimelineEntry) -> dict[str, Any]:
+    def represent_entry(self, entry: TimelineEntry) -> dict[str, object]:
         subject = dict(entry.subject)
         title, post_id = subject.pop("title"), subject.pop("post_id", None)
         if "text" in subject:
@@ -60,7 +61,7 @@ class TimelineViewSet(Paged):
         }
 
 
-def changes_in(data: dict[str, Any]) -> dict[str, Any]:
+def changes_in(data: ValuesRow) -> dict[str, object]:
     """Return the changes in the data of an entry with their keys in order. PostgreSQL sorts the keys of JSON objects."""
     changes = data.get("changes")
     names = ("field", "before", "after")

@@ -15,6 +15,7 @@ from django.db.models import Q
 from core.db.derived import Act, Comparison, Derivation, Key, insert_with, register, register_comparisons
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
+from core.rows.trash import Trashable
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
@@ -98,12 +99,13 @@ def log(model: type[models.Model], *links: str) -> Comparison:
 
 
 @prepared(account_id=int, ids=list)
-def links_of_notes(account_id: int, ids: Sequence[int]) -> models.QuerySet[Any, Any]:
+def links_of_notes(account_id: int, ids: Sequence[int]) -> models.QuerySet[models.Model, object]:
     """Return the links of the entries of notes."""
     entries = account_of(account_id).timeline_entries.filter(
         resource="note", resource_id__any=ids, kind__in=MIRRORED_KINDS
     )
-    return entries.order_by().values_list(*(f"{link}_id" for link in LINKS))
+    found: models.QuerySet[models.Model, object] = entries.order_by().values_list(*(f"{link}_id" for link in LINKS))
+    return found
 
 
 def follow_new_notes() -> Derivation:
@@ -122,7 +124,7 @@ def follow_new_notes() -> Derivation:
 
 
 def follow_rows(
-    model: type[models.Model], resource: str, columns: Collection[str], concerns_new: Callable[[Any], bool]
+    model: type[models.Model], resource: str, columns: Collection[str], concerns_new: Callable[[Trashable], bool]
 ) -> Derivation:
     """Return the derivation of the summaries of the rows themselves. They pass a change on to the linked rows.
 
@@ -145,22 +147,22 @@ def follow_rows(
     )
 
 
-def has_link(row: Any) -> bool:
+def has_link(row: object) -> bool:
     return any(getattr(row, name) is not None for name in LINK_COLUMNS)
 
 
-def has_or_had_link(row: Any, columns: Collection[str] | None) -> bool:
+def has_or_had_link(row: object, columns: Collection[str] | None) -> bool:
     return columns is None or not set(LINK_COLUMNS).isdisjoint(columns) or has_link(row)
 
 
 # The CTEs write the values of a new row that is not in the trash.
 
 
-def is_trashed(row: Any) -> bool:
+def is_trashed(row: Trashable) -> bool:
     return row.trashed_at is not None
 
 
-def never(_row: Any) -> bool:
+def never(_row: object) -> bool:
     return False
 
 

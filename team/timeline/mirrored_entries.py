@@ -6,7 +6,6 @@ A new client or contact has no entry.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from psycopg.types.numeric import Int8
 
@@ -224,6 +223,6 @@ def write_entries(account_id: int, keys: list[Key]) -> None:
         add_keys(account_id, write_summaries, keys_of_links(links))
 
 
-def keys_of_links(rows: Iterable[tuple[Any, ...]]) -> Iterable[Key]:
+def keys_of_links(rows: Iterable[tuple[int, ...]]) -> Iterable[Key]:
     """Return the keys of the summaries of linked rows, from tuples of the ids of a client, a contact and a deal."""
     return ((link, id) for row in rows for link, id in zip(LINKS, row, strict=True) if id is not None)

@@ -23,6 +23,7 @@ from typing import Any, Self
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
 from django.db.models import Case, Func, Q, Value, When
+from django.db.models.expressions import Combinable
 from django.db.models.functions import JSONObject, Left
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -134,7 +135,7 @@ class TimelineEntryQuerySet(models.QuerySet["TimelineEntry"]):
         rows: Iterable[CRMResource],
         *,
         by: User | None,
-        data: dict[str, Any] | None = None,
+        data: dict[str, object] | None = None,
         at: datetime | None = None,
     ) -> None:
         """Log an event on the timelines of clients, contacts or deals of one account, in one statement.
@@ -163,7 +164,7 @@ class TimelineEntryQuerySet(models.QuerySet["TimelineEntry"]):
                 add_keys(entry.account_id, write_summaries, [(entry.resource, entry.resource_id)])
 
 
-def links_of(row: Any) -> dict[str, int | None]:
+def links_of(row: CRMResource) -> dict[str, int | None]:
     """Return the links of the entries about a client, a contact or a deal."""
     own = row._meta.model_name
     return {
@@ -174,15 +175,18 @@ def links_of(row: Any) -> dict[str, int | None]:
     }
 
 
-def first(rows: models.QuerySet[Any]) -> models.Subquery:
+def first(rows: models.QuerySet[models.Model]) -> models.Subquery:
     return models.Subquery(rows.values("found")[:1])
 
 
-def subject_rows(account: Account, access: Access) -> dict[str, models.QuerySet[Any]]:
+def subject_rows(account: Account, access: Access) -> dict[str, models.QuerySet[models.Model]]:
     """Return, by resource, the rows of the access that belong to an entry, with their values as the object `found`."""
 
-    def live(rows: Any, **values: Any) -> Any:
-        return rows.filter(id=models.OuterRef("resource_id")).annotate(found=JSONObject(**values))
+    def live(rows: models.QuerySet[models.Model], **values: str | Combinable) -> models.QuerySet[models.Model]:
+        found: models.QuerySet[models.Model] = rows.filter(id=models.OuterRef("resource_id")).annotate(
+            found=JSONObject(**values)
+        )
+        return found
 
     posts = account.posts.live().filter(id=models.OuterRef("post_id"))
     votes = account.proxy_votes.limited_to(access).filter(id=models.OuterRef("resource_id"))

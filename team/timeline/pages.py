@@ -7,7 +7,6 @@ import json
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import groupby
-from typing import Any
 
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -192,7 +191,7 @@ class Items:
             found.append(ChangedField(field.label, *texts))
         return found
 
-    def text_of(self, field: Field, value: Any, currency: str) -> str:
+    def text_of(self, field: Field, value: object, currency: str) -> str:
         if value is None:
             return ""
         if field.type in LINK_TYPES and isinstance(value, int):
@@ -204,7 +203,7 @@ class Items:
         return Truncator(str(value)).chars(MAX_VALUE_LENGTH)
 
 
-def status_in(values: dict[str, Any] | None) -> Status | None:
+def status_in(values: dict[str, str] | None) -> Status | None:
     """Return the status in the data of an entry, with the name that it had at that time."""
     if not values:
         return None

@@ -21,7 +21,7 @@ class ClientLookup(Lookup):
         """Lock and return the client. Return None if the client is in the trash."""
         return self.account.clients.live().limited_to(self.access).locked().filter(id=id).first()
 
-    def only_client_with_email(self, email: Any) -> Client | None:
+    def only_client_with_email(self, email: object) -> Client | None:
         """Lock and return the client with the e-mail, or None if there is none or more than one."""
         return self.account.clients.live().limited_to(self.access).lock_only_by_email(self.account.id, email)
 
@@ -39,7 +39,9 @@ class BulkClientLookup(BulkLookup):
         # The e-mails whose oldest client has another e-mail now. The next oldest client is looked up when an item needs it.
         self._stale_emails: set[str] = set()
 
-    def lock_clients(self, rows: ClientQuerySet, bodies: Collection[dict[str, Any]], *, by_email: bool = False) -> None:
+    def lock_clients(
+        self, rows: ClientQuerySet, bodies: Collection[dict[str, object]], *, by_email: bool = False
+    ) -> None:
         """Lock the clients that hold an external id of the bodies. With `by_email`, also lock the oldest client with each e-mail.
 
         Call `look_up_holders` first. Raise ConcurrentUpdate if a client changed between its lookup and its lock.
@@ -61,7 +63,7 @@ class BulkClientLookup(BulkLookup):
             raise ConcurrentUpdate("A client changed meanwhile")
         self._rows |= locked
 
-    def lock_guests(self, bodies: Collection[dict[str, Any]]) -> None:
+    def lock_guests(self, bodies: Collection[dict[str, object]]) -> None:
         """Lock the only client with each e-mail of the bodies. Raise ConcurrentUpdate if a client changed before it was locked."""
         keys = {key for body in bodies if (key := email_key(body.get("email")))}
         if not keys:
@@ -74,11 +76,11 @@ class BulkClientLookup(BulkLookup):
             raise ConcurrentUpdate("A client changed meanwhile")
         self._rows |= locked
 
-    def only_client_with_email(self, email: Any) -> Client | None:
+    def only_client_with_email(self, email: object) -> Client | None:
         ids = self._guests.get(email_key(email) or "", [])
         return self._rows[ids[0]] if len(ids) == 1 else None
 
-    def find_existing(self, *, email: Any, external_ids: dict[str, str]) -> Client | None:
+    def find_existing(self, *, email: object, external_ids: dict[str, str]) -> Client | None:
         """Return the client as `ClientQuerySet.find_existing` does. Call `lock_clients` first."""
         holders = self.holders(Client, external_ids)
         if errors := Client.hidden_errors(holders, self._hidden_ids):

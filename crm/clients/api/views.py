@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from accounts.tags.api import TagFilter
 from core.api.additional_fields import CUSTOM_FIELDS, AnyScalarField, FieldTypes
@@ -68,18 +68,18 @@ class ClientSerializer(DefinedFieldsSerializer):
     deals_count = IntegerField(read_only=True)
     last_activity = DateTimeField(read_only=True)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         values.pop("try_update", None)
         return super().validate(values)
 
     @classmethod
-    def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, object]:
         """Return the additional fields with the `external_id`, which is stored as an external id only (see `merge_external_id`)."""
         fields, external_ids = super().additional_fields_of(data), data["external_ids"]
         return {**fields, EXTERNAL_ID: external_ids[EXTERNAL_ID]} if EXTERNAL_ID in external_ids else fields
 
 
-def merge_external_id(data: dict[str, Any], external_ids: dict[str, str]) -> dict[str, Any]:
+def merge_external_id(data: dict[str, Any], external_ids: dict[str, str]) -> dict[str, object]:
     """Return the input for a client with its `external_id` moved into `external_ids`.
 
     Responses show the value in three places: as a field, as an additional field and as an external id. If an application sends the whole
@@ -113,7 +113,7 @@ class ExternalIdFieldFilter(WireFilter):
     def __init__(self) -> None:
         super().__init__(LookupText())
 
-    def filter(self, rows: QuerySet, value: str | None) -> QuerySet:
+    def filter(self, rows: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         if value is None:
             return rows
         holder_id = Client.holder_of_all(self.parent.account.id, {EXTERNAL_ID: trim(value)})
@@ -148,7 +148,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
     def get_queryset(self) -> ClientQuerySet:
         return self.get_list_queryset().with_counts(self.account, self.access)
 
-    def complete(self, given: Any, row: Any = None) -> Any:
+    def complete(self, given: Any, row: Any = None) -> object:
         """Return the input with the `try_update` that is beside the client in the body, and with `external_id` among the external ids."""
         if not isinstance(given, dict):
             return given
@@ -166,7 +166,7 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
         )
 
     def lock_bulk(
-        self, lookup: BulkClientLookup, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]
+        self, lookup: BulkClientLookup, bodies: list[dict[str, object]], nested_clients: list[dict[str, Any]]
     ) -> None:
         lookup.look_up_holders(Client, bodies)
         lookup.lock_clients(self.get_queryset(), [body for body in bodies if is_try_update(body)], by_email=True)

@@ -1,6 +1,6 @@
 """Contact lists in the Account API (JSON)."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.utils.translation import gettext_lazy as _
 
@@ -17,7 +17,7 @@ class ContactListName(TextField):
 
     default_error_messages = {"taken": _("is already taken")}
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         name = cast(str, super().to_internal_value(data))
         others = self.context["account"].contact_lists.live().filter(name_key=name_key(name))
         if self.parent.instance:

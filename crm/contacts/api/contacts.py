@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from accounts.tags.api import TagFilter
 from core.api.additional_fields import CUSTOM_FIELDS
@@ -42,7 +42,7 @@ class ContactListFilter(WireFilter):
     def __init__(self) -> None:
         super().__init__(IntegerField())
 
-    def filter(self, rows: QuerySet, list_id: int | None) -> QuerySet:
+    def filter(self, rows: QuerySet[Model], list_id: int | None) -> QuerySet[Model]:
         if list_id is None or not self.parent.account.contact_lists.live().filter(id=list_id).exists():
             return rows if list_id is None else rows.none()
         memberships = ContactListMembership.objects.filter(account_id=OuterRef("account_id"), contact_list_id=list_id)

@@ -8,7 +8,7 @@ registers how the others are read (`register_reader`).
 from collections.abc import Callable, Collection
 from typing import Any, Protocol, cast
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
@@ -41,7 +41,7 @@ class FurtherFilters(Protocol):
 
     def filter(self, rows: QuerySet[Any]) -> QuerySet[Any]: ...
 
-    def filter_for_estimate(self, rows: QuerySet[Any]) -> QuerySet[Any]: ...
+    def filter_for_estimate(self, rows: QuerySet[Model]) -> QuerySet[Model]: ...
 
 
 # A function with the arguments resource, parameters, account and user.
@@ -62,7 +62,7 @@ class ConditionFilters(ListFilters):
     # The parameters that `further` has read.
     further_names: Collection[str] = ()
     # The rows that pass the declared filters, without those of `further`.
-    _declared_rows: QuerySet[Any]
+    _declared_rows: QuerySet[Model]
 
     def read_further(self, resource: str, *, user: User, ignored: Collection[str]) -> None:
         """Read the parameters that no filter of the class declares."""
@@ -85,12 +85,12 @@ class ConditionFilters(ListFilters):
                 errors["sort"] = FieldError("sort", _("can't be given together with order, which has the same meaning"))
         return errors
 
-    def filter_queryset(self, queryset: QuerySet[Any]) -> QuerySet[Any]:
+    def filter_queryset(self, queryset: QuerySet[Model]) -> QuerySet[Model]:
         self._declared_rows = super().filter_queryset(queryset)
         return self._declared_rows if self.further is None else self.further.filter(self._declared_rows)
 
     @property
-    def rows_for_estimate(self) -> QuerySet[Any]:
+    def rows_for_estimate(self) -> QuerySet[Model]:
         rows = self.qs
         return rows if self.further is None else self.further.filter_for_estimate(self._declared_rows)
 

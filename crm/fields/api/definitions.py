@@ -55,10 +55,10 @@ class ChoicesField(WireField):
         "repeated": _("has {choice} more than once"),
     }
 
-    def run_validation(self, data: Any = None) -> Any:
+    def run_validation(self, data: object = None) -> object:
         return super().run_validation([] if data is None else data)
 
-    def to_internal_value(self, data: Any) -> list[str]:
+    def to_internal_value(self, data: object) -> list[str]:
         items = to_list(data)
         if not isinstance(items, list) or any(isinstance(item, bool | list | dict) or item is None for item in items):
             self.fail("list")
@@ -87,7 +87,7 @@ class FieldDefinitionSerializer(ResourceSerializer):
     in_lists = BooleanField()
     position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, Any]) -> dict[str, object]:
         """Apply the rules that involve several fields. A null is ignored."""
         values = {name: value for name, value in values.items() if value is not None}
         row = self.instance

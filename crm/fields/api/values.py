@@ -61,7 +61,7 @@ class DefinedChoiceField(DefinedTextField):
         super().__init__(**kwargs)
         self.choices = choices
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         text = super().to_internal_value(data)
         if text not in self.choices:
             self.fail("choice", choices=", ".join(self.choices))
@@ -80,7 +80,7 @@ class DefinedChoicesField(WireField):
         super().__init__(**kwargs)
         self.choices = choices
 
-    def to_internal_value(self, data: Any) -> list[str] | None:
+    def to_internal_value(self, data: object) -> list[str] | None:
         texts = data.split(",") if isinstance(data, str) else to_list(data)
         if not isinstance(texts, list):
             texts = [texts]
@@ -105,7 +105,7 @@ READERS: dict[str, Callable[[FieldDefinition], WireField]] = {
 }
 
 
-def fits(definition: FieldDefinition, value: Any) -> bool:
+def fits(definition: FieldDefinition, value: object) -> bool:
     """Return whether a stored value fits the definition unchanged."""
     try:
         return bool(to_json_value(READERS[definition.type](definition).run_validation(value)) == value)
@@ -114,7 +114,7 @@ def fits(definition: FieldDefinition, value: Any) -> bool:
 
 
 # The types that a definition may give to a key which the API reads with a field of its own.
-COMPATIBLE_TYPES: dict[Any, set[str]] = {
+COMPATIBLE_TYPES: dict[object, set[str]] = {
     TextField: {Type.TEXT, Type.LINK, Type.CHOICE},
     IntegerField: {Type.NUMBER, Type.MONEY},
     DecimalField: {Type.NUMBER, Type.MONEY},
@@ -130,7 +130,7 @@ def compatible_types(typed: FieldTypes, key: str) -> set[str]:
     return COMPATIBLE_TYPES[type(typed[key]())] if key in typed else {*Type.values}
 
 
-def is_blank(value: Any) -> bool:
+def is_blank(value: object) -> bool:
     return value is None or value == [] or (isinstance(value, str) and not value.strip())
 
 
@@ -142,7 +142,7 @@ def represent(value: Any) -> Any:
 class DefinedFieldsField(AdditionalFieldsField):
     """Additional fields, of which some are defined. A value that a request leaves unchanged is valid in any case."""
 
-    def read_value(self, key: str, data: Any) -> Any:
+    def read_value(self, key: str, data: object) -> object:
         serializer = cast(DefinedFieldsSerializer, self.parent)
         definition = serializer.definitions.get(key)
         if definition is None:
@@ -167,12 +167,12 @@ class DefinedFieldsSerializer(AdditionalFieldsSerializer):
         return cast(dict[str, FieldDefinition], self.context["lookup"].definitions(self.resource))
 
     @property
-    def stored_fields(self) -> dict[str, Any]:
-        fields: dict[str, Any] = self.instance.additional_fields if self.instance else {}
+    def stored_fields(self) -> dict[str, object]:
+        fields: dict[str, object] = self.instance.additional_fields if self.instance else {}
         return fields
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
-        values: dict[str, Any] = {}
+    def to_internal_value(self, data: Any) -> dict[str, object]:
+        values: dict[str, object] = {}
         errors: list[FieldError] = []
         try:
             values = super().to_internal_value(data)
@@ -183,7 +183,7 @@ class DefinedFieldsSerializer(AdditionalFieldsSerializer):
             raise FieldErrors(errors)
         return values
 
-    def _invalid_typed(self, values: dict[str, Any]) -> Iterator[FieldError]:
+    def _invalid_typed(self, values: dict[str, object]) -> Iterator[FieldError]:
         """Read the values of typed additional fields, which are also fields of the resource, as their definitions say."""
         for key, definition in self.definitions.items():
             value = to_json_value(values.get(key)) if key in self.typed else None
@@ -196,7 +196,7 @@ class DefinedFieldsSerializer(AdditionalFieldsSerializer):
             except FieldErrors as caught:
                 yield from (error.move_into(key) for error in caught.errors)
 
-    def _missing(self, data: dict[str, Any]) -> Iterator[FieldError]:
+    def _missing(self, data: dict[str, object]) -> Iterator[FieldError]:
         """Return the errors of required fields without a value."""
         sources = [data.get("additional_fields"), {key: data[key] for key in self.typed if key in data}]
         for key, definition in self.definitions.items():
@@ -207,7 +207,7 @@ class DefinedFieldsSerializer(AdditionalFieldsSerializer):
                     yield FieldError("additional_fields", "{key} {error.text}", "required", params)
 
     @classmethod
-    def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def additional_fields_of(cls, data: dict[str, object]) -> dict[str, object]:
         fields = super().additional_fields_of(data)
         if any(isinstance(value, list) for value in fields.values()):
             fields = {key: represent(value) for key, value in fields.items()}

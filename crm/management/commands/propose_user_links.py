@@ -1,5 +1,3 @@
-from typing import Any
-
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.account.models import Account
@@ -15,7 +13,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("prefix", nargs="?", help="the prefix of one account; without it, all accounts")
 
-    def handle(self, *, prefix: str | None, **options: Any) -> None:
+    def handle(self, *, prefix: str | None, **options: object) -> None:
         accounts = Account.objects.filter(prefix=prefix) if prefix else Account.objects.all()
         ids = list(accounts.order_by("id").values_list("id", flat=True))
         if prefix and not ids:

@@ -16,7 +16,7 @@ from crm.resources.external_ids import MAX_EXTERNAL_IDS, MAX_VALUE_LENGTH, Exter
 _TRY_UPDATE = BooleanField()
 
 
-def is_try_update(data: Any) -> bool:
+def is_try_update(data: object) -> bool:
     """Return whether the input has a true `try_update`. The serializer refuses an invalid value, together with all other errors."""
     try:
         return isinstance(data, dict) and bool(_TRY_UPDATE.run_validation(data.get("try_update")))
@@ -30,7 +30,7 @@ class DerivedName(TextField):
     def __init__(self, **kwargs: Any):
         super().__init__(**{"required": True, **kwargs})
 
-    def run_validation(self, data: Any = empty) -> Any:
+    def run_validation(self, data: Any = empty) -> object:
         if data is empty or data is None or (isinstance(data, str) and is_blank(data)):
             data = self._derive()
         return super().run_validation(data)
@@ -61,10 +61,10 @@ class ExternalIds(WireField):
         self.model = model
         super().__init__(**kwargs)
 
-    def run_validation(self, data: Any = empty) -> Any:
+    def run_validation(self, data: object = empty) -> object:
         return super().run_validation({} if data is None else data)
 
-    def to_internal_value(self, data: Any) -> dict[str, str | None]:
+    def to_internal_value(self, data: object) -> dict[str, str | None]:
         data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 
 from core.api.fields import TextField, WireField
 from core.api.filters import WireFilter
@@ -23,7 +23,7 @@ def external_ids_in(parameters: Mapping[str, str]) -> dict[str, str]:
 
 
 class _ExternalIdsWidget(forms.Widget):
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> dict[str, str]:
+    def value_from_datadict(self, data: Any, files: object, name: str) -> dict[str, str]:
         return external_ids_in(data)
 
 
@@ -52,7 +52,7 @@ class ExternalIdPairsFilter(WireFilter):
         super().__init__(ExternalIdPairs())
         self.model = model
 
-    def filter(self, rows: QuerySet, pairs: dict[str, str] | None) -> QuerySet:
+    def filter(self, rows: QuerySet[Model], pairs: dict[str, str] | None) -> QuerySet[Model]:
         if not pairs:
             return rows
         holder_id = self.model.holder_of_all(self.parent.account.id, pairs)
@@ -71,7 +71,7 @@ class EmailFilter(WireFilter):
     def __init__(self) -> None:
         super().__init__(LookupText())
 
-    def filter(self, rows: QuerySet, value: str | None) -> QuerySet:
+    def filter(self, rows: QuerySet[Model], value: str | None) -> QuerySet[Model]:
         return rows if value is None else rows.filter(email_key=fold_email(value))
 
 

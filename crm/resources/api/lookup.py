@@ -74,14 +74,14 @@ class BulkLookup(Lookup):
         # The positions of the items that create a row, by the row's id. Empty if items are created in spite of errors in other items.
         self._item_positions: dict[int, int] = {}
 
-    def look_up_links(self, fields: Mapping[str, Any], bodies: Collection[dict[str, Any]]) -> None:
+    def look_up_links(self, fields: Mapping[str, Any], bodies: Collection[dict[str, object]]) -> None:
         """Look up the ids that the bodies name."""
         for name, field in fields.items():
             if isinstance(field, ReferenceMixin):
                 ids: set[int] = set().union(*(field.ids_in(body.get(name)) for body in bodies))
                 self.existing_ids[name] = field.look_up(self.account, ids, self.access)
 
-    def look_up_holders(self, model: type[ExternallyIdentified], bodies: Iterable[dict[str, Any]]) -> None:
+    def look_up_holders(self, model: type[ExternallyIdentified], bodies: Iterable[dict[str, object]]) -> None:
         """Look up the holders of the external ids that the bodies name."""
         pairs = {pair for body in bodies for pair in ExternalIds.valid_pairs(body.get("external_ids")).items()}
         self._holders[model] |= model.holders(self.account.id, pairs)

@@ -41,7 +41,7 @@ class CRMViewSet(Listing, ResourceViewSet):
     lookup_class: type[Lookup] = Lookup
     lookup: Lookup
 
-    def get_serializer_context(self) -> dict[str, Any]:
+    def get_serializer_context(self) -> dict[str, object]:
         """Return the context of one attempt. Only the first attempt is optimistic."""
         self.lookup = self.lookup_class(self.account, self.access, optimistic=self.optimistic)
         self.optimistic = False
@@ -82,7 +82,7 @@ class BulkViewSet(CRMViewSet):
         self.pending_links = list(dict.fromkeys(pending))
         return Response(results, headers=headers)
 
-    def read_items(self) -> list[Any]:
+    def read_items(self) -> list[object]:
         items = to_list(self.body.get(f"{self.key}s"))
         if items is None:
             raise FieldError(f"{self.key}s", MISSING, "required")
@@ -97,7 +97,8 @@ class BulkViewSet(CRMViewSet):
     def read_atomic(self) -> bool:
         value = self.request.headers.get("X-Atomic", "false")
         try:
-            return BooleanField(allow_null=False).run_validation(value)
+            result: bool = BooleanField(allow_null=False).run_validation(value)
+            return result
         except FieldErrors:
             raise FieldError("x_atomic", "is not true or false", "boolean") from None
 
@@ -106,7 +107,7 @@ class BulkViewSet(CRMViewSet):
         return [*super().request_options, *(["atomic"] if self.action == "bulk" and self.read_atomic() else [])]
 
     def write_items(
-        self, items: list[Any], all_or_nothing: bool, headers: dict[str, str]
+        self, items: list[object], all_or_nothing: bool, headers: dict[str, str]
     ) -> tuple[list[dict[str, Any]], list[str]]:
         """Return the result of each item, and the names of ignored fields. With `all_or_nothing`, any error raises FieldErrors.
 
@@ -157,7 +158,7 @@ class BulkViewSet(CRMViewSet):
             raise FieldErrors(errors)
         return serializer.ignored
 
-    def look_up_bulk(self, bodies: list[dict[str, Any]]) -> BulkLookup:
+    def look_up_bulk(self, bodies: list[dict[str, object]]) -> BulkLookup:
         """Return the lookup with all rows that the bodies name."""
         nested = [client for body in bodies if isinstance(client := to_object(body.get("client")), dict)]
         lookup = self.bulk_lookup_class(self.account, self.access, max_new=len(bodies) + len(nested))
@@ -168,7 +169,7 @@ class BulkViewSet(CRMViewSet):
     def lock_bulk(self, lookup: Any, bodies: list[dict[str, Any]], nested_clients: list[dict[str, Any]]) -> None:
         """Look up the holders of the external ids in the bodies, and lock the rows that may change."""
 
-    def find_existing_in_bulk(self, given: Any, lookup: Any) -> CRMResource | None:
+    def find_existing_in_bulk(self, given: object, lookup: Any) -> CRMResource | None:
         """Return the row as `find_existing` does, for an item of a bulk request."""
         return None
 
@@ -184,7 +185,7 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
 
         def find() -> ExternallyIdentified | None:
             row = self.model.lock_holder(
-                cast(TrashableQuerySet, self.get_queryset()), self.account.id, pairs, self.access
+                cast(TrashableQuerySet[Any], self.get_queryset()), self.account.id, pairs, self.access
             )
             if row is None:
                 return None
@@ -197,7 +198,7 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
                 )
             return row
 
-        def read(row: ExternallyIdentified | None) -> Any:
+        def read(row: ExternallyIdentified | None) -> object:
             given = self.read_content(row)
             return given if row is not None else self.add_external_ids(given, pairs)
 
@@ -230,7 +231,7 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
             raise FieldError("external_ids", MISSING, "required")
         return pairs
 
-    def add_external_ids(self, given: Any, pairs: dict[str, str]) -> Any:
+    def add_external_ids(self, given: object, pairs: dict[str, str]) -> object:
         """Return the input for a new row with the external ids of the query."""
         if not isinstance(given, dict):
             return given

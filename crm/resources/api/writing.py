@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 RowT = TypeVar("RowT", bound=CRMResource)
 
 
-def write_row(row: RowT, data: Mapping[str, Any], *, by: User) -> RowT:
+def write_row(row: RowT, data: Mapping[str, object], *, by: User) -> RowT:
     """Validate the data, and create the row, which is a new instance of its account, or update it.
 
     Call this function in a transaction. To update, the caller must have locked the row. `data` has the values by the names of
@@ -29,7 +29,7 @@ def write_row(row: RowT, data: Mapping[str, Any], *, by: User) -> RowT:
     return row
 
 
-def read_values(row: CRMResource, data: Mapping[str, Any], *, by: User, is_new: bool) -> dict[str, Any]:
+def read_values(row: CRMResource, data: Mapping[str, object], *, by: User, is_new: bool) -> dict[str, object]:
     """Return the valid values for a row, as the JSON API reads them. Raise FieldErrors. With `is_new`, required fields must be there."""
     viewset = cast("type[CRMViewSet]", registry.find_by_model(type(row)).viewset)
     context = {"account": row.account, "access": by.access, "lookup": viewset.lookup_class(row.account, by.access)}
@@ -48,9 +48,9 @@ def name_defined_field(error: FieldError) -> FieldError:
     return error
 
 
-def nested(data: Mapping[str, Any]) -> dict[str, Any]:
+def nested(data: Mapping[str, object]) -> dict[str, object]:
     """Return the data with the values of `additional_fields[key]` in an object, as the JSON API takes them."""
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     fields: dict[str, Any] = {}
     for name, value in data.items():
         key = key_in(name)

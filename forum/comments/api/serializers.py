@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any, cast
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from core.api.fields import (
@@ -43,8 +43,8 @@ class CommentedPost(RelatedField):
 
 
 @prepared(account_id=int, id=int, responsible_ids=list)
-def _commented_post(account_id: int, id: int, responsible_ids: Collection[int] | None = None) -> QuerySet[Any]:
-    rows: QuerySet[Any] = account_of(account_id).posts.limited_to(prepared_access(responsible_ids)).filter(id=id)[:1]
+def _commented_post(account_id: int, id: int, responsible_ids: Collection[int] | None = None) -> QuerySet[Model]:
+    rows: QuerySet[Model] = account_of(account_id).posts.limited_to(prepared_access(responsible_ids)).filter(id=id)[:1]
     return rows
 
 
@@ -89,7 +89,7 @@ class CommentAsPostSerializer(CommentSerializer):
 
     sources = {"content": "comment"}
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         """Return the text from `content` or `comment`, and whether to approve the comment.
 
         If a client sends both fields back, the changed one applies. An approved comment stays approved.
@@ -97,7 +97,7 @@ class CommentAsPostSerializer(CommentSerializer):
         texts = [values[name] for name in ("content", "comment") if name in values]
         current = None if self.instance is None else self.instance.comment
         changed = next((text for text in texts if text != current), None)
-        result: dict[str, Any] = {} if changed is None else {"comment": changed}
+        result: dict[str, object] = {} if changed is None else {"comment": changed}
         if (approved := values.get("approved")) is not None and self.instance is not None:
             if self.instance.approved and not approved:
                 raise FieldError("approved", _("can't be withdrawn"), "approved")

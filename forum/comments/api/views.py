@@ -1,6 +1,6 @@
 """The views of comments in the Account API."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied
@@ -27,7 +27,7 @@ class CommentActions(Paged, ResourceViewSet):
     account: Account
     request: APIRequest
 
-    def comment(self, data: dict[str, Any]) -> HttpResponse:
+    def comment(self, data: dict[str, object]) -> HttpResponse:
         def act() -> Comment:
             context = self.get_serializer_context()
             serializer = CommentOnPostSerializer(data=data, context=context)
@@ -95,10 +95,10 @@ class CommentActions(Paged, ResourceViewSet):
         rows = (rows if wants_internal else rows.public()).with_names().order_by("created_at", "id")
         return self.get_paginated_response([self.represent_comment(row) for row in self.paginate_queryset(rows)])
 
-    def represent_comment(self, row: Comment) -> dict[str, Any]:
+    def represent_comment(self, row: Comment) -> dict[str, object]:
         return CommentSerializer.represent(row, self.account.zone)
 
-    def represent_as_post(self, row: Comment) -> dict[str, Any]:
+    def represent_as_post(self, row: Comment) -> dict[str, object]:
         return CommentAsPostSerializer.represent(row, self.account.zone)
 
     def create_comment(self, request: APIRequest, id: int) -> HttpResponse:
@@ -116,5 +116,5 @@ class CommentActions(Paged, ResourceViewSet):
         comment.nick = self.request.user.name
         return comment
 
-    def respond_created(self, data: dict[str, Any]) -> HttpResponse:
+    def respond_created(self, data: dict[str, object]) -> HttpResponse:
         return Response(data, status=201, headers=self.get_success_headers(data))

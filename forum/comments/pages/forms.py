@@ -10,17 +10,17 @@ from django.utils.translation import pgettext_lazy
 from accounts.layout.forms import Form
 from accounts.users.models import User
 from forum.comments.models import Comment
-from forum.texts.pages import LongText
+from forum.texts.pages import LongTextFormField
 
 
 class CommentTextForm(Form):
-    content = LongText(label=_("Your comment"), rows=4, error_messages={"required": _("Can't be blank")})
+    content = LongTextFormField(label=_("Your comment"), rows=4, error_messages={"required": _("Can't be blank")})
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args: object, **kwargs: object):
         super().__init__(*args, auto_id="comment-%s", **kwargs)
 
     def clean_content(self) -> str:
-        content = self.cleaned_data["content"]
+        content: str = self.cleaned_data["content"]
         if not content.strip():
             raise forms.ValidationError(_("Can't be blank"))
         return content
@@ -31,7 +31,7 @@ class CommentForm(CommentTextForm):
 
     internal = forms.BooleanField(label=_("Internal: only the team can see it"), required=False)
 
-    def __init__(self, *args: Any, user: User | None, **kwargs: Any):
+    def __init__(self, *args: Any, user: User | None, **kwargs: object):
         super().__init__(*args, **kwargs)
         self.may_be_internal = user is not None and user.is_team
         # If the session has ended, the form is shown again to a visitor. The choice must not be lost then.
@@ -49,7 +49,7 @@ class EditCommentForm(CommentTextForm):
     # The digest of the text when the form was opened.
     version = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args: object, **kwargs: object):
         super().__init__(*args, **kwargs)
         self.fields["content"].label = pgettext_lazy("noun", "Comment")
 

@@ -75,10 +75,10 @@ class ResubmittablePage(ForumPage):
     sign_in_form: SignInForm | None = None
 
     @classmethod
-    def as_view(cls, **initkwargs: Any) -> Any:
+    def as_view(cls, **initkwargs: object) -> Any:
         return csrf_exempt(super().as_view(**initkwargs))
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         # `sign_in` sets the cookies of the new session here, because it runs before the response of the view exists.
         self.session_response = HttpResponse()
         response = super().dispatch(request, *args, **kwargs)

@@ -89,7 +89,9 @@ class ForumForm(Form):
         help_text=gettext_lazy("Those of members stay hidden until your team approves them."),
     )
 
-    def __init__(self, *args: Any, account: Account, forum: Forum | None = None, address: str = "", **kwargs: Any):
+    def __init__(
+        self, *args: object, account: Account, forum: Forum | None = None, address: str = "", **kwargs: object
+    ):
         super().__init__(*args, **kwargs)
         segments = list(segment_source().choices(account))
         if forum is not None and forum.segment_id is not None and forum.segment_id not in dict(segments):
@@ -142,7 +144,7 @@ class NewForumPage(CreatingPage, SettingsPage):
             forum.account = account
             forum.change(**form.cleaned_data)
 
-        def saved(forum: Forum) -> dict[str, Any]:
+        def saved(forum: Forum) -> dict[str, object]:
             host = account.hosts.values_list("name", flat=True).get(id=forum.host_id)
             return {**ForumForm(account=account, forum=forum, address=full_name(host)).initial}
 

@@ -58,7 +58,7 @@ SHORTCUTS = (
 )
 
 
-def links_of_tabs(counts: dict[str, int], **filters: str) -> list[tuple[str, Any, str, str]]:
+def links_of_tabs(counts: dict[str, int], **filters: str) -> list[tuple[str, object, str, str]]:
     """Return the name, the label, the number of rows and the path of each tab, with the filters of the team."""
     return [(tab, TAB_LABELS[tab], inbox.as_text(count), path_of_tab(tab, **filters)) for tab, count in counts.items()]
 
@@ -76,7 +76,7 @@ class BulkForm(Form):
     category = forms.TypedChoiceField(label=gettext_lazy("Category"), coerce=int, required=False)
     responsible = forms.ChoiceField(label=gettext_lazy("Responsible"), required=False)
 
-    def __init__(self, *args: Any, request: ForumUserRequest, **kwargs: Any):
+    def __init__(self, *args: object, request: ForumUserRequest, **kwargs: object):
         super().__init__(*args, auto_id="bulk-%s", **kwargs)
         account, user = request.account, request.user
         statuses = account.statuses_of_kind(Status.Kind.POST)
@@ -179,7 +179,7 @@ class InboxPage(ForumTeamPage):
         return [self.as_item(row) for row in rows]
 
     @staticmethod
-    def as_item(row: dict[str, Any]) -> dict[str, Any]:
+    def as_item(row: dict[str, Any]) -> dict[str, object]:
         status = {name: row.pop(f"status_{name}") for name in ("code", "name", "color")}
         return row | {
             "status": Status(kind=Status.Kind.POST, **status),
@@ -245,9 +245,9 @@ class InboxPage(ForumTeamPage):
                 errors[id] = reason
         return self.report(form, page, action, done=len(ids) - len(errors), errors=errors)
 
-    def carry_out(self, action: str, id: int, value: Any) -> str | None:
+    def carry_out(self, action: str, id: int, value: object) -> str | None:
         """Carry out the action for one post. Return the reason if it failed, otherwise None."""
-        act = cast(Callable[[Post, Any], None], getattr(self, f"act_{action}"))
+        act = cast(Callable[[Post, object], None], getattr(self, f"act_{action}"))
         try:
             in_transaction(lambda: act(self.lock(id), value))
         except PostInTrash:
@@ -258,7 +258,7 @@ class InboxPage(ForumTeamPage):
             return " ".join(self.error_sentences(caught))
         return None
 
-    def act_approve(self, post: Post, value: Any) -> None:
+    def act_approve(self, post: Post, value: object) -> None:
         if post.approved:
             return
         version = self.request.POST.get(f"version-{post.id}")
@@ -266,7 +266,7 @@ class InboxPage(ForumTeamPage):
             raise FieldError("post", gettext_lazy("was changed in the meantime"), "changed")
         post.approve(by=self.request.user)
 
-    def act_handled(self, post: Post, value: Any) -> None:
+    def act_handled(self, post: Post, value: object) -> None:
         post.mark_handled()
 
     def act_status(self, post: Post, value: int) -> None:
@@ -278,7 +278,7 @@ class InboxPage(ForumTeamPage):
     def act_assign(self, post: Post, value: str) -> None:
         self.write_post(post, {"responsible_id": None if value == NOBODY else int(value)})
 
-    def act_trash(self, post: Post, value: Any) -> None:
+    def act_trash(self, post: Post, value: object) -> None:
         post.trash(by=self.request.user)
 
     def report(

@@ -118,7 +118,7 @@ class ModerationPage(ForumTeamPage):
             raise FieldError("comment", gettext_lazy("is no longer here"), "gone")
         return post, comment
 
-    def decide_on_comment(self, id: int, act: Callable[[], Any], message: str) -> HttpResponse:
+    def decide_on_comment(self, id: int, act: Callable[[], object], message: str) -> HttpResponse:
         post_id = self.request.account.comments.filter(id=id).values_list("post_id", flat=True).first()
         is_done = self.perform(act, success_message=message)
         if post_id is None:
@@ -126,7 +126,7 @@ class ModerationPage(ForumTeamPage):
         was_rejected = is_done and self.request.POST.get("do") == "reject_comment"
         return self.go_back(*(("forum-post", post_id) if was_rejected else ("forum-comment", post_id, id)))
 
-    def decide(self, act: Callable[[], Any], *, success_message: str = "") -> bool:
+    def decide(self, act: Callable[[], object], *, success_message: str = "") -> bool:
         """Run `act` as `Page.perform` does. If the post is in the trash already, add a message."""
         try:
             return self.perform(act, success_message=success_message)
@@ -134,7 +134,7 @@ class ModerationPage(ForumTeamPage):
             messages.error(self.request, _("This suggestion was rejected or deleted in the meantime."))
             return False
 
-    def go_back(self, route: str, *args: Any) -> HttpResponse:
+    def go_back(self, route: str, *args: object) -> HttpResponse:
         """Redirect to the route if the form was submitted from the page of a post, else to the queue."""
         if self.request.POST.get("back"):
             return redirect(route, *args)

@@ -98,7 +98,7 @@ class ReportedPage(ForumTeamPage):
         message = _("The comment is deleted.") if is_comment else _("The suggestion is in the trash.")
         return self.decide(act, message)
 
-    def decide(self, act: Callable[[Post, Comment | None], Any], message: str) -> HttpResponse:
+    def decide(self, act: Callable[[Post, Comment | None], object], message: str) -> HttpResponse:
         self.perform(lambda: act(*self.lock_text()), success_message=message)
         return redirect("forum-reported")
 

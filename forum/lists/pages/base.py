@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.db.models.functions import Left
 from django.http import Http404
 from django.urls import reverse
@@ -51,7 +51,7 @@ COLUMNS = (
 NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
 
 
-def as_list_item(row: tuple) -> dict[str, Any]:
+def as_list_item(row: tuple[Any, ...]) -> dict[str, Any]:
     """Return a row of `COLUMNS` as the templates of lists expect it."""
     post = dict(zip(NAMES, row, strict=True))
     post["status"] = Status(
@@ -70,13 +70,13 @@ def category_list_path(category_name: str) -> str:
     return reverse("forum-home") + quote(category_name, safe="")
 
 
-def query_string(**parameters: Any) -> str:
+def query_string(**parameters: object) -> str:
     """Return the query string of a URL, without empty parameters."""
     parameters = {name: value for name, value in parameters.items() if value not in ("", None)}
     return f"?{urlencode(parameters)}" if parameters else ""
 
 
-ORDER_LABELS: dict[str, Any] = {
+ORDER_LABELS: dict[str, object] = {
     "trending": pgettext_lazy("order", "Trending"),
     "top": pgettext_lazy("order", "Top"),
     "new": pgettext_lazy("order", "New"),
@@ -141,14 +141,15 @@ class PostsPage(ForumPage):
 @prepared(account_id=int, ids=list, responsible_ids=list)
 def _customer_names(
     account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None
-) -> QuerySet[Any, Any]:
+) -> QuerySet[Model, object]:
     """Build the query for the ids and names of customers. All resources of an account share one sequence of ids."""
     access = prepared_access(responsible_ids)
     queries = [
         limit(customer.rows_of(account_of(account_id)), access).filter(id__any=ids).order_by().values_list("id", "name")
         for customer in registry.customers()
     ]
-    return queries[0].union(*queries[1:], all=True)
+    found: QuerySet[Model, object] = queries[0].union(*queries[1:], all=True)
+    return found
 
 
 def on_behalf_of(customer: str | None) -> str:

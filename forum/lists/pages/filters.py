@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.http import Http404, QueryDict
 from django.utils.translation import gettext
@@ -23,7 +22,7 @@ KINDS = [
     (PostKind.QUESTION, _("Question")),
     (PostKind.PRAISE, _("Praise")),
 ]
-KIND_NAMES: dict[str, Any] = {**{kind.value: name for kind, name in KINDS}, PostKind.PRIVATE.value: _("Private")}
+KIND_NAMES: dict[str, object] = {**{kind.value: name for kind, name in KINDS}, PostKind.PRIVATE.value: _("Private")}
 
 
 def kind_name(kind: str) -> str:
@@ -68,7 +67,7 @@ class Filters:
         return FacetSelection(category_id, status_id, self.kind, self.tag)
 
     @property
-    def parameters(self) -> dict[str, Any]:
+    def parameters(self) -> dict[str, object]:
         """The parameters of a query string."""
         return {
             "category": self.category and self.category.id,

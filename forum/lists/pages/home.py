@@ -224,7 +224,7 @@ class Links:
         self.own_order = "" if q or is_default_order else order
         self.parameters = {"order": self.own_order, **self.own_parameters, "q": q}
 
-    def link_list(self, **parameters: Any) -> str:
+    def link_list(self, **parameters: object) -> str:
         """Return the path of this list with other parameters."""
         return self.path + query_string(**{**self.parameters, **parameters})
 

@@ -39,7 +39,7 @@ def lock_post(request: ForumRequest, id: int, *, include_merged: bool = False) -
 def find_post(request: ForumRequest, id: int, *, locked: bool = False, include_merged: bool = False) -> "Post":
     """Return the post. Raise PostNotFound or, unless `include_merged`, PostMerged."""
     rows = visible_posts(request)
-    post = (rows.locked() if locked else rows).filter(id=id).first()
+    post: Post | None = (rows.locked() if locked else rows).filter(id=id).first()
     if post is None:
         raise PostNotFound
     if post.duplicate_from_id is not None and not include_merged:

@@ -31,12 +31,13 @@ class StatusCode(ScalarField):
 
     default_error_messages = {"unknown": _("is not one of {choices}")}
 
-    def to_internal_value(self, data: Any) -> Status:
+    def to_internal_value(self, data: object) -> Status:
         statuses = {status.code: status for status in self.context["account"].statuses.filter(kind=Status.Kind.POST)}
         code = trim(str(data))
         if code not in statuses:
             self.fail("unknown", choices=", ".join(sorted(statuses, key=lambda code: statuses[code].position)))
-        return statuses[code]
+        result: Status = statuses[code]
+        return result
 
 
 POST_FIELDS = {
@@ -109,7 +110,7 @@ class PostSerializer(AdditionalFieldsSerializer):
 
     sources = {"status": "status_code", "points": "votes_cache"}
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, Any]) -> dict[str, object]:
         """Check the rules between fields. Drop nulls of fields that cannot be null."""
         values = super().validate(values)
         for name in ("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"):
@@ -129,25 +130,26 @@ class PostSerializer(AdditionalFieldsSerializer):
         current_id = self.instance.status_id if self.instance else None
         # Responses have both the id and the code. If a client sends a whole post back and changed only one of the two, that one applies.
         if status is None or (status.id == current_id != status_id):
-            return self.context["account"].statuses.get(id=status_id)
+            result: Status = self.context["account"].statuses.get(id=status_id)
+            return result
         if status_id not in (current_id, status.id):
             raise FieldError("status_id", _("is that of another status than {code}"), "other", {"code": status.code})
         return status
 
-    def is_task(self, values: dict[str, Any]) -> bool:
+    def is_task(self, values: dict[str, object]) -> bool:
         row = self.instance
         kind = values.get("task_kind", row.task_kind if row else Post.TaskKind.FEEDBACK)
         if row and (kind == Post.TaskKind.FEEDBACK) != (row.category_id is not None):
             raise FieldError("task_kind", _("can't be changed between a forum post and a task"), "fixed")
         return kind != Post.TaskKind.FEEDBACK
 
-    def place_task(self, values: dict[str, Any]) -> dict[str, Any]:
+    def place_task(self, values: dict[str, object]) -> dict[str, object]:
         refused = [name for name in ("category_id", "forum_id") if values.get(name) is not None]
         if refused:
             raise FieldErrors(FieldError(name, _("can't be given for a task"), "task") for name in refused)
         return {"category_id": None, "forum_id": None}
 
-    def place_post(self, values: dict[str, Any]) -> dict[str, Any]:
+    def place_post(self, values: dict[str, Any]) -> dict[str, object]:
         """Return the forum and category of a forum post. The default is the first category of the default forum."""
         if self.instance and values.get("category_id") is None and values.get("forum_id") is None:
             return {"category_id": self.instance.category_id, "forum_id": self.instance.forum_id}

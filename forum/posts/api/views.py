@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Model, QuerySet
 from django.db.models.expressions import OrderBy
 from django.http import Http404, HttpResponse
 from rest_framework.response import Response
@@ -37,7 +37,8 @@ class ChangedSinceFilter(WireFilter):
     def filter(self, rows: QuerySet[Any], value: Any) -> QuerySet[Any]:
         if value is None:
             return rows
-        return super().filter(rows, value).filter(sort_key__category_id__isnull=self.is_task)
+        found: QuerySet[Any] = super().filter(rows, value).filter(sort_key__category_id__isnull=self.is_task)
+        return found
 
 
 class PostFilters(ListFilters):
@@ -50,7 +51,7 @@ class PostFilters(ListFilters):
     status_id = link_filter()
     response_user_id = link_filter()
 
-    def filter_by_column(self, rows: QuerySet[Any], column: str) -> QuerySet[Any]:
+    def filter_by_column(self, rows: QuerySet[Model], column: str) -> QuerySet[Model]:
         if rows.model is PostSortKey:
             since = self.form.cleaned_data["updated_since"]
             return rows if since is None else rows.filter(updated_at__gte=since)
@@ -76,14 +77,14 @@ class PostListing(Listing):
         columns = super().columns(order)
         return {f"sort_key__{name}": value for name, value in columns.items()} if is_by_change(order) else columns
 
-    def sort(self, rows: QuerySet[Any], order: str | None) -> QuerySet[Any]:
+    def sort(self, rows: QuerySet[Any], order: str | None) -> QuerySet[Model]:
         rows = super().sort(rows, order)
         return rows.filter(sort_key__category_id__isnull=self.has_tasks) if is_by_change(order) else rows
 
-    def order_all(self, order: str | None) -> QuerySet[Any]:
+    def order_all(self, order: str | None) -> QuerySet[Model]:
         return self.sort_keys_in_order(order) if is_by_change(order) else super().order_all(order)
 
-    def sort_keys_in_order(self, order: str | None) -> QuerySet[Any]:
+    def sort_keys_in_order(self, order: str | None) -> QuerySet[Model]:
         """Return the sort keys of the rows of the list, in an order by the id or by the last change."""
         keys = self.account.post_sort_keys.filter(category_id__isnull=self.has_tasks)
         columns = super().columns(order).items()
@@ -164,7 +165,7 @@ class TaskFilters(PostFilters):
     scheduled_after = WireFilter(QueryDateTimeField(), field_name="scheduled_at", lookup_expr="gte")
     scheduled_before = WireFilter(QueryDateTimeField(), field_name="scheduled_at", lookup_expr="lt")
 
-    def filter_by_column(self, rows: QuerySet[Any], column: str) -> QuerySet[Any]:
+    def filter_by_column(self, rows: QuerySet[Model], column: str) -> QuerySet[Model]:
         rows = super().filter_by_column(rows, column)
         is_closed = self.form.cleaned_data["closed"]
         if column == "completed_at" and is_closed is not None:

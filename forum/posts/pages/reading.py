@@ -5,7 +5,7 @@ from math import ceil
 from typing import Any
 
 from django.db import OperationalError
-from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models import Exists, F, Model, OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
@@ -110,7 +110,7 @@ class PostPage(ForumPage):
     def find(self, id: int) -> Any:
         """Return the post, annotated with what the page shows of related rows. Raise Http404 if the user may not read it."""
         account, user = self.request.account, self.request.user
-        arguments: dict[str, Any] = {} if user is None else {"user_id": user.id, "is_team": user.is_team}
+        arguments: dict[str, object] = {} if user is None else {"user_id": user.id, "is_team": user.is_team}
         if user is not None and user.is_team:
             arguments |= user.access.arguments
         post = _posts.first(account_id=account.id, forum_id=self.request.forum.id, id=id, **arguments)
@@ -158,7 +158,7 @@ def _posts(
     account: Account = account_of(account_id)
     user = reader_of(account_id, user_id, is_team=is_team)
     categories = account.categories.of_forum(forum_id)
-    annotations: dict[str, Any] = {
+    annotations: dict[str, object] = {
         "nick": F("user__name"),
         "category_name": Subquery(categories.filter(id=OuterRef("category_id")).values("name")[:1]),
         "response_nick": Subquery(account.users.filter(id=OuterRef("response_user_id")).values("name")),
@@ -177,11 +177,12 @@ def _posts(
         originals = account.posts.filter(id=OuterRef("duplicate_from_id"))
         annotations["original_title"] = Subquery(originals.values("title"))
     posts = account.posts.visible_in_forum(user).of_forum(forum_id).without_tasks().filter(id=id)
-    return posts.select_related("status").annotate(**annotations)[:1]
+    found: QuerySet[Post] = posts.select_related("status").annotate(**annotations)[:1]
+    return found
 
 
 @prepared(account_id=int, post_id=int)
-def _status_changes(account_id: int, post_id: int) -> QuerySet[Any]:
+def _status_changes(account_id: int, post_id: int) -> QuerySet[Model]:
     """Build the query for the newest changes, newest first."""
     account: Account = account_of(account_id)
     return account.status_changes.of_post(post_id).reverse()[:MAX_STATUS_CHANGES]
@@ -193,7 +194,7 @@ def author_filter(user: User | None) -> dict[str, int]:
 
 
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
-def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None = None) -> QuerySet[Any, Any]:
+def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None = None) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
     merged = account.posts.visible_in_forum(reader).of_forum(forum_id).filter(duplicate_from_id=id)
@@ -201,7 +202,9 @@ def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None =
 
 
 @prepared(account_id=int, post_id=int, responsible_ids=list)
-def _proxy_votes(account_id: int, post_id: int, responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+def _proxy_votes(
+    account_id: int, post_id: int, responsible_ids: Collection[int] | None = None
+) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     votes = account.proxy_votes.of_post(post_id).limited_to(prepared_access(responsible_ids)).with_names()
     return votes.values_list("client_name", "contact_name")[:MAX_VOTERS]

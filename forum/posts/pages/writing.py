@@ -28,7 +28,7 @@ from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
 from forum.lists.pages.filters import KINDS
 from forum.lists.pages.visible_posts import PostNotFound, lock_post, post_not_found, visible_posts
 from forum.posts.models import Post
-from forum.texts.pages import CreatingTextPage, LongText, WritingPage
+from forum.texts.pages import CreatingTextPage, LongTextFormField, WritingPage
 
 SIMILAR_COLUMNS = ("id", "title", "votes_cache", "comments_cache", "status__code", "status__name", "status__color")
 
@@ -43,7 +43,7 @@ class PostForm(Form):
         max_length=255,
         widget=forms.TextInput(attrs={"form": FORM_ID}),
     )
-    content = LongText(label=gettext_lazy("Details"), rows=8, required=False)
+    content = LongTextFormField(label=gettext_lazy("Details"), rows=8, required=False)
     category_id = forms.TypedChoiceField(
         label=gettext_lazy("Category"),
         coerce=int,
@@ -52,7 +52,7 @@ class PostForm(Form):
     kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=KINDS)
     private = forms.BooleanField(label=gettext_lazy("Only you and the team can see it"), required=False)
 
-    def __init__(self, *args: Any, categories: list[Category], **kwargs: Any):
+    def __init__(self, *args: object, categories: list[Category], **kwargs: Any):
         super().__init__(*args, **kwargs)
         field = cast(forms.TypedChoiceField, self.fields["category_id"])
         field.choices = [(category.id, category.name) for category in categories]
@@ -84,7 +84,7 @@ class EditPostForm(PostForm):
     version = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
 
     @staticmethod
-    def initial_values(post: Post) -> dict[str, Any]:
+    def initial_values(post: Post) -> dict[str, object]:
         """Return the initial values for a post."""
         kind = Post.Kind.SUGGESTION if post.kind == Post.Kind.PRIVATE else post.kind
         return {
@@ -100,7 +100,7 @@ class EditPostForm(PostForm):
         """Return a digest of the fields of this form. Comments and votes do not change it."""
         return hashlib.sha256(repr(cls.initial_values(post)).encode()).hexdigest()
 
-    def changes(self, post: Post) -> dict[str, Any]:
+    def changes(self, post: Post) -> dict[str, object]:
         """Return the changed values.
 
         The form does not offer the kind `PRIVATE`. A post keeps it unless the user changes the kind or the privacy.
@@ -148,7 +148,7 @@ class NewPostPage(CreatingTextPage):
         return NewPostForm(*args, categories=self.categories, **kwargs)
 
     @property
-    def categories(self) -> list:
+    def categories(self) -> list[Category]:
         """The categories; none for a visitor of a private forum."""
         request = self.request
         return categories_of(request.account, request.forum.id) if request.forum.may_be_read_by(request.user) else []
@@ -209,7 +209,7 @@ class NewPostPage(CreatingTextPage):
         )
 
 
-def similar_to(request: ForumUserRequest, title: str) -> list[dict]:
+def similar_to(request: ForumUserRequest, title: str) -> list[dict[str, object]]:
     """Return the suggestions with similar titles, for `forum/posts/similar.html`."""
     title = title.strip()
     if len(title) < 3:

@@ -63,7 +63,7 @@ MESSAGES = {
 }
 
 
-def serializer_context(request: ForumUserRequest) -> dict[str, Any]:
+def serializer_context(request: ForumUserRequest) -> dict[str, object]:
     """Return the context of a serializer, as the Account API has it."""
     return {"account": request.account, "access": request.user.access}
 
@@ -80,7 +80,7 @@ class ForumTeamPage(ForumPage):
     # The method for each value of `do`.
     actions: dict[str, str] = {}
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         try:
             return super().dispatch(request, *args, **kwargs)
         except PostInTrash:
@@ -117,7 +117,7 @@ class ForumTeamPage(ForumPage):
             raise PostInTrash
         return post
 
-    def write_post(self, post: Post, data: dict[str, Any]) -> None:
+    def write_post(self, post: Post, data: dict[str, object]) -> None:
         """Validate the values as the Account API does, and write them. The caller must have locked the post."""
         serializer = PostSerializer(post, data=data, context=serializer_context(self.request), partial=True)
         post.write(serializer.read(), by=self.request.user)

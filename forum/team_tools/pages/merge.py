@@ -33,7 +33,7 @@ class MergePostPage(ForumTeamPage):
         found = self.search(q, id) if original is None else []
         return self.render(section="suggestions", post=post, original=original, id=id, q=q, found=found)
 
-    def search(self, q: str, id: int) -> list[tuple]:
+    def search(self, q: str, id: int) -> list[tuple[object, ...]]:
         """If the text is the id of a post, return this post. If there is none, return the posts that a search for the text finds."""
         account, forum_id, columns = self.request.account, self.request.forum.id, ("id", "title", "votes_cache")
         if not q:

@@ -50,7 +50,7 @@ class PostStatusForm(Form):
     # The digest of the response when the form was opened.
     seen = forms.CharField(required=False, max_length=16, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, post: Post, statuses: list[Status], **kwargs: Any):
+    def __init__(self, *args: object, post: Post, statuses: list[Status], **kwargs: object):
         initial = {"status_id": post.status_id, "response": post.response or "", "seen": digest(post.response)}
         super().__init__(*args, initial=initial, auto_id="status-%s", **kwargs)
         cast(forms.ChoiceField, self.fields["status_id"]).choices = [
@@ -60,7 +60,7 @@ class PostStatusForm(Form):
     def clean_response(self) -> str:
         return normalize_text(self.cleaned_data["response"])
 
-    def changes(self, post: Post) -> dict[str, Any]:
+    def changes(self, post: Post) -> dict[str, object]:
         """Return the changed values. The post must be locked. Raise ValidationError if somebody else has changed the response."""
         changes = {}
         if "status_id" in self.changed_data and self.cleaned_data["status_id"] != post.status_id:
@@ -109,7 +109,14 @@ class PlaceForm(Form):
         label=gettext_lazy("Private: only its author and the team can see it"), required=False, show_hidden_initial=True
     )
 
-    def __init__(self, *args: Any, post: Post, categories: Iterable[Category], team: Iterable[tuple], **kwargs: Any):
+    def __init__(
+        self,
+        *args: object,
+        post: Post,
+        categories: Iterable[Category],
+        team: Iterable[tuple[int, str, str]],
+        **kwargs: object,
+    ):
         initial = {name: getattr(post, name) for name in ("category_id", "responsible_id", "private")}
         super().__init__(*args, initial=initial | {"tags": ", ".join(post.tags)}, auto_id="place-%s", **kwargs)
         cast(forms.ChoiceField, self.fields["category_id"]).choices = [
@@ -122,13 +129,14 @@ class PlaceForm(Form):
 
     def clean_tags(self) -> list[str]:
         try:
-            return TagsField().run_validation(self.cleaned_data["tags"])
+            result: list[str] = TagsField().run_validation(self.cleaned_data["tags"])
+            return result
         except FieldError as error:
             raise forms.ValidationError(
                 TAG_ERRORS.get(error.code) or _("Has characters that can't be stored")
             ) from None
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean()
         return {name: value for name, value in values.items() if name in self.changed_data}
 
@@ -183,11 +191,11 @@ class ToolsPage(ResubmittableTeamPage):
         template = "forum/team_tools/team_tools.html" if request.htmx else None
         return self.render(template, http_status=422 if submitted else 200, **context)
 
-    def status_form(self, post: Post, *data: Any) -> PostStatusForm:
+    def status_form(self, post: Post, *data: object) -> PostStatusForm:
         statuses = self.request.account.statuses_of_kind(Status.Kind.POST)
         return PostStatusForm(*data, post=post, statuses=list(statuses))
 
-    def place_form(self, post: Post, *data: Any) -> PlaceForm:
+    def place_form(self, post: Post, *data: object) -> PlaceForm:
         account = self.request.account
         # The responsible user remains a choice after they have left the team.
         team = account.users.filter(Q(**ASSIGNABLE) | Q(id=post.responsible_id)).order_by("name", "id")
@@ -199,7 +207,8 @@ class ToolsPage(ResubmittableTeamPage):
         try:
             return self.find(id)
         except PostInTrash:
-            return self.posts.get(id=id)
+            result: Post = self.posts.get(id=id)
+            return result
 
     def change_status(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find_even_if_trashed(id)

@@ -6,8 +6,8 @@ The stored figures count all clients and deals, so users with limited access hav
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
 
+from django.db.models import Model, QuerySet
 from django.http import QueryDict
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, ngettext
@@ -49,10 +49,10 @@ class CustomerFilter(team_filters.TeamFilter):
         names = names_of(found)
         return cls({name: texts[name] for name in names}, names, found.errors, found, views, texts)
 
-    def select(self, posts: Any) -> Any:
+    def select(self, posts: QuerySet[Model]) -> QuerySet[Model]:
         return self.found.select(posts)
 
-    def render_form(self, action: str, hidden: Mapping[str, Any]) -> SafeString:
+    def render_form(self, action: str, hidden: Mapping[str, object]) -> SafeString:
         context = {
             "action": action,
             "hidden": [(name, value) for name, value in hidden.items() if value not in ("", None)],

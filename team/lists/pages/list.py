@@ -28,6 +28,7 @@ from core.pages.formatting import number_text
 from core.pages.number_fields import answered_text
 from core.pages.routes import path_with_id
 from core.rows.declared import FieldType
+from core.rows.values import ValuesRow
 from crm.fields.catalogue import Field, grouped
 from crm.fields.conditions import ME, OPERATORS, Condition, Operator, find_field, parameter_name
 from team.fields.cells import Cell, cells_of, value_in
@@ -199,7 +200,7 @@ class RecordListPage(TeamPage):
             for row in rows
         ]
 
-    def path_of(self, row: dict[str, Any]) -> str:
+    def path_of(self, row: ValuesRow) -> str:
         """Return the path of the page of a row."""
         return path_with_id(self.declaration.row_route, row["id"])
 
@@ -456,7 +457,7 @@ def query_of(text: str) -> str:
     return urlencode(sorted(parse_qsl(text)))
 
 
-def link_values(query: ListQuery) -> list[tuple[FieldType, Any]]:
+def link_values(query: ListQuery) -> list[tuple[FieldType, int]]:
     """Return the types of fields and ids in the conditions of a query, whose names the page shows."""
     return [
         (condition.field.type, condition.value)
@@ -487,7 +488,7 @@ class DealsPage(RecordListPage):
 class ContactListsPage(RecordListPage):
     declaration = LISTS["contact_list"]
 
-    def path_of(self, row: dict[str, Any]) -> str:
+    def path_of(self, row: ValuesRow) -> str:
         return reverse("team-contacts", query={"contact_list_id": row["id"]})
 
 

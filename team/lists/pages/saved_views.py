@@ -1,7 +1,5 @@
 """The pages of saved views: their list with its order, and the form of a view. The lists themselves open the views."""
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -157,7 +155,7 @@ class EditViewPage(ViewPage):
         response: HttpResponse = getattr(self, act)(view)
         return response
 
-    def write(self, id: int, values: dict[str, Any]) -> None:
+    def write(self, id: int, values: dict[str, object]) -> None:
         view = self.find_to_change(id, locked=True)
         if view is None:
             # An admin made another user's view private meanwhile, or lost the role.

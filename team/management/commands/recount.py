@@ -1,5 +1,4 @@
 import sys
-from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -38,7 +37,7 @@ class Command(BaseCommand):
         parser.add_argument("--repair", action="store_true", help="write the values that differ")
 
     @without_statement_timeout()
-    def handle(self, *, account: list[str], repair: bool, **options: Any) -> None:
+    def handle(self, *, account: list[str], repair: bool, **options: object) -> None:
         accounts = Account.objects.order_by("prefix")
         if account:
             accounts = accounts.filter(prefix__in=account)

@@ -1,7 +1,5 @@
 """The forms for a new contact list, and for an existing one: its name, and its way to the trash."""
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -45,7 +43,7 @@ class NewContactListPage(CreatingPage, TeamPage):
 
     def creation(self, form: ContactListForm) -> Creation[ContactList]:
         account, user = self.request.account, self.request.user
-        lists: Any = account.contact_lists.live()
+        lists = account.contact_lists.live()
         return Creation(
             create=lambda: write_row(ContactList(account=account), form.cleaned_data, by=user),
             rows=lists.locked(),

@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
@@ -55,7 +56,7 @@ def clients_of(request: TeamRequest) -> QuerySet[Client]:
 class RecordForm(AskingForm):
     """A form for some fields of a new client, contact or deal. `crm.resources.api.writing.write_row` validates the values."""
 
-    def __init__(self, *args: Any, fields: Iterable[Field], row: Any, user: User, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, fields: Iterable[Field], row: CRMResource, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.account = row.account
         self.numbers = [field.name for field in fields if field.is_amount]
@@ -66,7 +67,7 @@ class RecordForm(AskingForm):
         if isinstance(price := self.fields.get("price"), TypedNumberField):
             price.set_currency(self["currency"].value() or row.account.currency)
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean()
         self.ask(values, self.account, None)
         # A currency that was typed with the price is the currency of the deal.
@@ -84,7 +85,7 @@ class NewRecordPage(CreatingPage, TeamPage):
     model: type[CRMResource]
     # The built-in fields of the form, in order.
     names: tuple[str, ...] = ()
-    title: Any = ""
+    title: str | Promise = ""
     chooses_client = False
     warns_of_similar = False
 
@@ -101,7 +102,7 @@ class NewRecordPage(CreatingPage, TeamPage):
         row = self.model(account=self.request.account)
         return RecordForm(*sent, fields=self.fields(), row=row, user=self.request.user, auto_id="new-%s", **values)
 
-    def initial(self) -> dict[str, Any]:
+    def initial(self) -> dict[str, object]:
         return {"responsible_id": self.request.user.id}
 
     def get(self, request: TeamRequest) -> HttpResponse:
@@ -190,9 +191,9 @@ class NewRecordPage(CreatingPage, TeamPage):
         query = {"client_id": client_id} if self.chooses_client and client_id else {}
         return redirect(reverse(f"team-{self.resource}-new", query=query))
 
-    def creation(self, form: RecordForm, client_id: int | None) -> Creation[Any]:
+    def creation(self, form: RecordForm, client_id: int | None) -> Creation[CRMResource]:
         account, user = self.request.account, self.request.user
-        rows: Any = getattr(account, str(self.model._meta.default_related_name))
+        rows = getattr(account, str(self.model._meta.default_related_name))
         fields = self.fields()
         links = {"client_id": client_id} if self.chooses_client else {}
         data = {name: value for name, value in form.cleaned_data.items() if value not in ("", [])}
@@ -202,11 +203,11 @@ class NewRecordPage(CreatingPage, TeamPage):
             if links.get("client_id") is not None and not clients_of(self.request).filter(id=client_id or 0).exists():
                 links["client_id"] = 0
 
-        def create() -> Any:
+        def create() -> CRMResource:
             check_client()
             return write_row(self.model(account=account), data | remove_none(links), by=user)
 
-        def change(row: Any) -> None:
+        def change(row: CRMResource) -> None:
             check_client()
             write_row(row, form.cleaned_data | links, by=user)
 
@@ -228,7 +229,7 @@ class NewRecordPage(CreatingPage, TeamPage):
         return [(_("Client"), saved, sent)]
 
 
-def remove_none(values: Mapping[str, Any]) -> dict[str, Any]:
+def remove_none(values: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None}
 
 
@@ -259,6 +260,6 @@ class NewDealPage(NewRecordPage):
     title = gettext_lazy("New deal")
     chooses_client = True
 
-    def initial(self) -> dict[str, Any]:
+    def initial(self) -> dict[str, object]:
         status = self.request.account.default_status("deal")
         return {**super().initial(), "currency": self.request.account.currency, "status_id": status and status.id}

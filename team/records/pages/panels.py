@@ -7,7 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, Value
+from django.db.models import Exists, F, Model, OuterRef, Q, QuerySet, Value
 
 from accounts.account.models import Account
 from accounts.users.models import User
@@ -16,9 +16,11 @@ from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from core.rows.access import prepared_access
 from core.rows.declared import FieldType
+from core.rows.values import ValuesRow
 from core.search.queries import search, search_transaction
 from crm.contacts.models import ContactListMembership
 from crm.fields.catalogue import Field
+from crm.resources.external_ids import ExternallyIdentified
 from team.fields.facts import as_status, status_of_row
 from team.fields.names import href_of, name_of_user
 from team.menu.pages import TeamRequest
@@ -36,19 +38,19 @@ OWNED_LINKS = {"client": ("contact_id", "deal_id"), "contact": ("deal_id",), "de
 class Panel:
     """The first rows of a list, and whether there are more."""
 
-    rows: list[Any]
+    rows: list[ValuesRow]
     has_more: bool
 
     def __bool__(self) -> bool:
         return bool(self.rows)
 
 
-def panel(rows: list[Any]) -> Panel:
+def panel(rows: list[ValuesRow]) -> Panel:
     """Return the panel of rows, of which the query reads `PANEL_SIZE` + 1."""
     return Panel(rows[:PANEL_SIZE], len(rows) > PANEL_SIZE)
 
 
-def summary_of(row: Any) -> dict[str, Any]:
+def summary_of(row: Any) -> dict[str, object]:
     """Return the values of a row of `with_stored_values` for the template of the header."""
     revenue = revenue_of(getattr(row, "revenue", []), row.account)
     return {
@@ -69,11 +71,14 @@ def deals_of(request: TeamRequest, **filters: int) -> Panel:
 
 
 @prepared(account_id=int, client_id=int, contact_id=int, responsible_ids=list)
-def _deals(account_id: int, responsible_ids: Collection[int] | None = None, **filters: int) -> QuerySet[Any, Any]:
+def _deals(account_id: int, responsible_ids: Collection[int] | None = None, **filters: int) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     deals = account.deals.live().limited_to(prepared_access(responsible_ids)).filter(**filters)
     columns = ("id", "name", "price", "currency", "status_data")
-    return deals.annotate(status_data=status_of_row()).order_by("-id").values(*columns)[: PANEL_SIZE + 1]
+    found: QuerySet[Model, object] = (
+        deals.annotate(status_data=status_of_row()).order_by("-id").values(*columns)[: PANEL_SIZE + 1]
+    )
+    return found
 
 
 def contacts_of(request: TeamRequest, client_id: int) -> Panel:
@@ -81,7 +86,9 @@ def contacts_of(request: TeamRequest, client_id: int) -> Panel:
 
 
 @prepared(account_id=int, client_id=int, responsible_ids=list)
-def _contacts(account_id: int, client_id: int, responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+def _contacts(
+    account_id: int, client_id: int, responsible_ids: Collection[int] | None = None
+) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     contacts = account.contacts.live().limited_to(prepared_access(responsible_ids)).filter(client_id=client_id)
     return contacts.order_by("id").values("id", "name", "position", "email", "phone")[: PANEL_SIZE + 1]
@@ -115,10 +122,10 @@ def tasks_of(request: TeamRequest, resource: str, id: int) -> Panel:
 @prepared(account_id=int, id=int, responsible_ids=list)
 def _tasks(
     account_id: int, id: int, resource: str, responsible_ids: Collection[int] | None = None
-) -> QuerySet[Any, Any]:
+) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     access, link = prepared_access(responsible_ids), f"{resource}_id"
-    rows: dict[str, QuerySet[Any]] = {"contact_id": account.contacts.live(), "deal_id": account.deals.live()}
+    rows: dict[str, QuerySet[Model]] = {"contact_id": account.contacts.live(), "deal_id": account.deals.live()}
     condition = Q(**{link: id})
     for column in OWNED_LINKS[resource]:
         # PostgreSQL uses the index of each link.
@@ -126,7 +133,10 @@ def _tasks(
     tasks = account.posts.live().filter(condition, category_id=None, closed=False).limited_to(access)
     tasks = tasks.annotate(responsible=name_of_user("responsible_id"))
     columns = ("id", "title", "scheduled_at", "responsible", "task_kind")
-    return tasks.order_by(F("scheduled_at").asc(nulls_last=True), "id").values(*columns)[: PANEL_SIZE + 1]
+    found: QuerySet[Model, object] = tasks.order_by(F("scheduled_at").asc(nulls_last=True), "id").values(*columns)[
+        : PANEL_SIZE + 1
+    ]
+    return found
 
 
 def feedback_of(request: TeamRequest, link: dict[str, int], *, user_ids: list[int]) -> Panel:
@@ -142,13 +152,13 @@ def feedback_of(request: TeamRequest, link: dict[str, int], *, user_ids: list[in
 
 
 @prepared(account_id=int, client_id=int, contact_id=int, user_ids=list)
-def _feedback(account_id: int, user_ids: list[int] | None = None, **link: int) -> QuerySet[Any, Any]:
+def _feedback(account_id: int, user_ids: list[int] | None = None, **link: int) -> QuerySet[Model, object]:
     """Build the query for the feedback of a customer. All of the team see the same suggestions."""
     account: Account = account_of(account_id)
     posts, limit = account.posts.listed_for(User(role=User.Role.AGENT)), PANEL_SIZE + 1
     columns = ("id", "title", "votes_cache", "status_data", "created_at", "is_vote")
     written = [posts.filter(**link)]
-    votes: list[QuerySet[Any]] = [account.proxy_votes.filter(**link).order_by("-id")]
+    votes: list[QuerySet[Model]] = [account.proxy_votes.filter(**link).order_by("-id")]
     if user_ids:
         written.append(posts.filter(user_id__any=user_ids))
         votes.append(account.votes.filter(user_id__any=user_ids).order_by("-created_at", "-post_id"))
@@ -158,7 +168,8 @@ def _feedback(account_id: int, user_ids: list[int] | None = None, **link: int) -
         for is_vote, querysets in ((False, written), (True, voted))
         for rows in querysets
     ]
-    return queries[0].union(*queries[1:], all=True).order_by("-id", "is_vote")
+    found: QuerySet[Model, object] = queries[0].union(*queries[1:], all=True).order_by("-id", "is_vote")
+    return found
 
 
 def find_suggestions(request: TeamRequest, q: str) -> list[tuple[int, str]]:
@@ -170,7 +181,7 @@ def find_suggestions(request: TeamRequest, q: str) -> list[tuple[int, str]]:
     return [(id, titles[id]) for id in ids if id in titles]
 
 
-def external_ids_of(row: Any) -> list[tuple[str, str, str]]:
+def external_ids_of(row: ExternallyIdentified) -> list[tuple[str, str, str]]:
     """Return the external ids: key, value, and the address to which it links.
 
     A value that is a URL links to itself. The address of the row in the other system (`url`) belongs to the first external id.

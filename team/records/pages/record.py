@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -56,9 +56,9 @@ class RecordPage(Composer):
     def section(self) -> str:  # type: ignore[override]  # derived from the kind
         return self.kind.section
 
-    def rows(self) -> QuerySet:
+    def rows(self) -> QuerySet[Model]:
         """Return the records that the user may access, including those in the trash."""
-        rows: QuerySet = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
+        rows: QuerySet[Model] = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
         return rows
 
     def find(self, id: int) -> CRMResource:
@@ -70,7 +70,7 @@ class RecordPage(Composer):
         return row
 
     @classmethod
-    def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
+    def annotated(cls, rows: QuerySet[Model], account: Account, access: Access) -> QuerySet[Model]:
         """Add the status of the record, and the names of the users and of the rows of the access to which it links."""
         return with_linked_names(rows, cls.kind, account, access)
 
@@ -170,7 +170,7 @@ class RecordPage(Composer):
 @prepared(account_id=int, id=int, responsible_ids=list)
 def _records(
     account_id: int, id: int, page: type[RecordPage], responsible_ids: Collection[int] | None = None
-) -> QuerySet[Any]:
+) -> QuerySet[Model]:
     """Build the query for the record of a page. It may be in the trash."""
     account: Account = account_of(account_id)
     access = prepared_access(responsible_ids)
@@ -184,7 +184,7 @@ class CustomerPage(UserLinksMixin, RecordPage):
     actions = {**RecordPage.actions, "vote": "vote"} | UserLinksMixin.link_actions
 
     @classmethod
-    def annotated(cls, rows: QuerySet, account: Account, access: Access) -> QuerySet:
+    def annotated(cls, rows: QuerySet[Model], account: Account, access: Access) -> QuerySet[Model]:
         return annotate_merges(super().annotated(rows, account, access), cls.kind.resource, access)
 
     def panels(self, row: Any) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from accounts.account.models import Account
@@ -37,7 +36,7 @@ class Stage:
         return max(0, ((self.left_at or timezone.now()) - self.entered_at).days)
 
 
-def stages_of(request: TeamRequest, deal: Deal) -> dict[str, Any]:
+def stages_of(request: TeamRequest, deal: Deal) -> dict[str, object]:
     """Return what the templates show of the stages, in three statements."""
     account = request.account
     none, *statuses = account.deal_statuses()
@@ -73,7 +72,7 @@ def read_history(request: TeamRequest, deal: Deal, statuses: dict[int, Status]) 
 
 
 @prepared(account_id=int, deal_id=int)
-def _stages(account_id: int, deal_id: int) -> QuerySet[Any, Any]:
+def _stages(account_id: int, deal_id: int) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     rows = account.deal_stages.filter(deal_id=deal_id).annotate(user_name=name_of_user("user_id"))
     return rows.order_by("-number").values_list("status_id", "entered_at", "left_at", "user_name")[:MAX_STAGES]

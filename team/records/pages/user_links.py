@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Case, F, IntegerField, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models import Case, F, IntegerField, Model, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, NullIf
 from django.http import Http404, HttpResponse
 from django.utils.safestring import SafeString
@@ -22,6 +23,7 @@ from core.http import throttling
 from core.pages.base import redirect
 from core.pages.templates import render_part
 from core.rows.access import prepared_access
+from core.rows.values import ValuesRow
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.user_links.models import UserLink, UserLinkQuerySet, active_members
 from team.menu.pages import TeamPage, TeamRequest
@@ -38,8 +40,8 @@ ORDER = {State.PROPOSED: 0, State.CONFIRMED: 1, State.REJECTED: 2}
 class LinkedUsers:
     """The users of a client or a contact."""
 
-    shown: list[dict[str, Any]]
-    rejected: list[dict[str, Any]]
+    shown: list[ValuesRow]
+    rejected: list[dict[str, object]]
     has_more: bool
 
     @property
@@ -66,7 +68,7 @@ def linked_users_of(request: TeamRequest, link: str, id: int) -> LinkedUsers:
 @prepared(account_id=int, id=int, responsible_ids=list)
 def _linked_users(
     account_id: int, id: int, link: str, responsible_ids: Collection[int] | None = None
-) -> QuerySet[Any, Any]:
+) -> QuerySet[Model, object]:
     account: Account = account_of(account_id)
     links: UserLinkQuerySet = account.user_links.all()
     queries = [_first(links.filter(**{link: id}), Value(None, output_field=IntegerField()))]
@@ -78,7 +80,7 @@ def _linked_users(
     return found[: MAX_LINKS + 1]
 
 
-def _first(links: QuerySet, contact_id: Any, contact_name: Any = None) -> QuerySet:
+def _first(links: QuerySet[Model], contact_id: Combinable, contact_name: Combinable | None = None) -> QuerySet[Model]:
     order = Case(*(When(state=state, then=Value(number)) for state, number in ORDER.items()), default=Value(0))
     rows = links.annotate(
         order=order,
@@ -87,7 +89,8 @@ def _first(links: QuerySet, contact_id: Any, contact_name: Any = None) -> QueryS
         contact_name=contact_name or Value(None, output_field=User._meta.get_field("name")),
     )
     columns = ("id", "state", "creator_id", "user_id", "user_name", "of_contact", "contact_name", "order")
-    return rows.order_by("order", "id").values(*columns)[: MAX_LINKS + 1]
+    found: QuerySet[Model] = rows.order_by("order", "id").values(*columns)[: MAX_LINKS + 1]
+    return found
 
 
 def find_members(request: TeamRequest, q: str) -> list[User]:

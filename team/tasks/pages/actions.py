@@ -5,10 +5,8 @@ the next one.
 """
 
 from datetime import timedelta
-from typing import Any
 
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -23,12 +21,14 @@ from accounts.roles.models import ASSIGNABLE
 from core.error_responses import error_response
 from core.errors import Conflict
 from core.pages.base import redirect
+from core.rows.values import ValuesRow
+from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
 from team.menu.pages import TeamPage, TeamRequest
 from team.tasks.queries import LINKS, all_tasks, moved_to
 
 # The labels and icons of the kinds of tasks.
-KINDS: dict[str, tuple[Any, str]] = {
+KINDS: dict[str, tuple[object, str]] = {
     Post.TaskKind.TASK: (gettext_lazy("Task"), "square-check"),
     Post.TaskKind.PHONE: (gettext_lazy("Call"), "phone"),
     Post.TaskKind.EMAIL: (gettext_lazy("E-mail"), "mail"),
@@ -43,7 +43,7 @@ NEXT = (("day", gettext_lazy("In a day")), ("week", gettext_lazy("In a week")), 
 MAX_TICKED = 50
 
 
-def as_item(row: dict[str, Any]) -> dict[str, Any]:
+def as_item(row: ValuesRow) -> dict[str, object]:
     """Add to the values of a task what the template shows of its kind and its links."""
     label, icon = KINDS.get(row["task_kind"], KINDS[Post.TaskKind.TASK])
     links = [
@@ -72,20 +72,20 @@ class TaskActions(TeamPage):
     section = "tasks"
     actions = {"complete": "complete", "reopen": "reopen", "snooze": "snooze"}
 
-    def post(self, request: TeamRequest, **kwargs: Any) -> HttpResponse:
+    def post(self, request: TeamRequest, **kwargs: object) -> HttpResponse:
         action = self.actions.get(request.POST.get("do", ""))
         if action is None:
             return error_response(request, 400)
         response: HttpResponse = getattr(self, action)(**kwargs)
         return response
 
-    def back(self, **changes: Any) -> HttpResponse:
+    def back(self, **changes: object) -> HttpResponse:
         """Return a redirect to the page with the form. `changes` are parameters of the address, or None to remove one."""
         query = {**self.request.GET.dict(), **changes}
         text = "&".join(f"{name}={value}" for name, value in query.items() if value not in (None, ""))
         return redirect(self.request.path + (f"?{text}" if text else ""))
 
-    def tasks(self) -> QuerySet[Post]:
+    def tasks(self) -> PostQuerySet:
         return all_tasks(self.request.account, self.request.user)
 
     def sent_ids(self) -> list[int]:
@@ -98,7 +98,7 @@ class TaskActions(TeamPage):
         for id in ids:
 
             def act(id: int = id) -> None:
-                task: Post | None = self.tasks().locked().filter(id=id).first()  # type: ignore[attr-defined]
+                task: Post | None = self.tasks().locked().filter(id=id).first()
                 if task is None:
                     raise Conflict(_("The task was deleted in the meantime, or you may not see it."))
                 if task.closed != closed:
@@ -108,16 +108,16 @@ class TaskActions(TeamPage):
                 done.append(id)
         return done
 
-    def complete(self, **kwargs: Any) -> HttpResponse:
+    def complete(self, **kwargs: object) -> HttpResponse:
         done = self.set_closed(self.sent_ids(), True)
         return self.back(done=",".join(map(str, done)) or None)
 
-    def reopen(self, **kwargs: Any) -> HttpResponse:
+    def reopen(self, **kwargs: object) -> HttpResponse:
         if self.set_closed(self.sent_ids(), False):
             messages.success(self.request, _("The task is open again."))
         return self.back(done=None)
 
-    def snooze(self, **kwargs: Any) -> HttpResponse:
+    def snooze(self, **kwargs: object) -> HttpResponse:
         today, until = timezone.localdate(), self.request.POST.get("until", "")
         days = {"tomorrow": today + timedelta(days=1), "week": today + timedelta(days=7 - today.weekday())}
         try:
@@ -130,7 +130,7 @@ class TaskActions(TeamPage):
             return self.back()
 
         def act() -> None:
-            task: Post | None = self.tasks().locked().filter(id__in=ids[:1]).first()  # type: ignore[attr-defined]
+            task: Post | None = self.tasks().locked().filter(id__in=ids[:1]).first()
             if task is None:
                 raise Conflict(_("The task was deleted in the meantime, or you may not see it."))
             at = moved_to(task.scheduled_at, day)
@@ -144,7 +144,7 @@ class TaskActions(TeamPage):
         self.perform(act, success_message=text)
         return self.back()
 
-    def ticked(self) -> list[dict[str, Any]]:
+    def ticked(self) -> list[dict[str, object]]:
         """Return the closed tasks that the address names, for the notice that offers to undo and to plan the next one."""
         text = self.request.GET.get("done", "")
         ids = [id for part in text.split(",")[:MAX_TICKED] if (id := parse_id(part)) is not None]

@@ -19,6 +19,7 @@ from accounts.sessions import throttling
 from core.error_responses import throttled, unavailable
 from core.errors import Throttled
 from core.pages.base import base_url, redirect
+from core.rows.values import ValuesRow
 from team.menu.pages import TeamRequest
 from team.tasks.calendar_feeds import CalendarFeed
 from team.tasks.icalendar import calendar_of
@@ -68,8 +69,8 @@ class CalendarPage(TaskActions):
         if responsible is not None:
             rows = rows.filter(responsible_id=responsible)
         columns = ("id", "title", "scheduled_at", "due_day")
-        tasks: list[Any] = list(rows.order_by("scheduled_at", "id").values(*columns)[: MAX_TASKS + 1])
-        by_day: defaultdict[date, list[dict[str, Any]]] = defaultdict(list)
+        tasks: list[ValuesRow] = list(rows.order_by("scheduled_at", "id").values(*columns)[: MAX_TASKS + 1])
+        by_day: defaultdict[date, list[ValuesRow]] = defaultdict(list)
         for task in tasks[:MAX_TASKS]:
             task["is_late"] = is_late(task)
             by_day[timezone.localtime(task["scheduled_at"]).date()].append(task)

@@ -79,7 +79,7 @@ class TaskForm(Form):
         super().__init__(*args, **{"auto_id": "task-%s", **kwargs})
         self.set_choices("responsible_id", [("", gettext_lazy("Nobody")), *((str(id), name) for id, name in people)])
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         values = super().clean()
         for name in ("day", "remind_at"):
             if (value := values.get(name)) and not 2000 <= value.year < 2100:
@@ -93,7 +93,7 @@ class TaskForm(Form):
             self.add_error("day", _("Can't be blank when there is a reminder before it"))
         return values
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """Return the values for `Post.write`."""
         values = self.cleaned_data
         day, reminder = values["day"], values["reminder"]
@@ -113,7 +113,7 @@ class TaskForm(Form):
         }
 
     @staticmethod
-    def initial_of(task: Post) -> dict[str, Any]:
+    def initial_of(task: Post) -> dict[str, object]:
         at = task.scheduled_at and timezone.localtime(task.scheduled_at)
         minutes = task.remind_at and at and str(int((at - task.remind_at).total_seconds() // 60))
         reminder = "" if task.remind_at is None else minutes if minutes in dict(REMINDERS) else "other"
@@ -141,7 +141,7 @@ class TaskFormPage(CreatingPage, TeamPage):
     FOUND = "task-links"
 
     def rows_of(self, link: str) -> Any:
-        rows: Any = getattr(self.request.account, LINKS[link])
+        rows = getattr(self.request.account, LINKS[link])
         return rows.live().accessible_to(self.request.user)
 
     def linked(self, ids: dict[str, int | None]) -> list[tuple[str, int, str, str]]:
@@ -204,7 +204,7 @@ class TaskFormPage(CreatingPage, TeamPage):
         if request.htmx and request.htmx.target == self.FOUND:
             return self.show_found(request)
         ids = {link: parse_id(request.GET.get(f"{link}_id")) for link in LINKS}
-        initial: dict[str, Any] = {
+        initial: dict[str, object] = {
             "title": replace_non_xml(request.GET.get("title", ""))[:255],
             "responsible_id": str(request.user.id),
             "day": request.GET.get("day", ""),
@@ -223,7 +223,7 @@ class TaskFormPage(CreatingPage, TeamPage):
             }
         return self.show(TaskForm(initial=initial, people=self.people()), ids)
 
-    def post(self, request: TeamRequest, **kwargs: Any) -> HttpResponse:
+    def post(self, request: TeamRequest, **kwargs: object) -> HttpResponse:
         ids, q = self.sent_links(), request.POST.get("q", "")
         if request.POST.get("do") == "find":
             form = TaskForm(initial=request.POST.dict(), people=self.people())
@@ -252,7 +252,7 @@ class TaskFormPage(CreatingPage, TeamPage):
     def save(self, form: TaskForm, ids: dict[str, int | None]) -> Post | HttpResponse | None:
         """Create the task. Return None if the form has errors now, and a response if the form was sent before with other values."""
         account, user = self.request.account, self.request.user
-        tasks: Any = account.posts.live().filter(category_id=None)
+        tasks = account.posts.live().filter(category_id=None)
 
         def write(task: Post) -> Post:
             task.write(form.values() | self.checked_links(ids), by=user)
@@ -286,7 +286,7 @@ class EditTaskPage(TaskFormPage):
     """The form of an existing task. If another user has changed the task meanwhile, nothing is written until it is sent again."""
 
     def find_task(self, id: int) -> Post:
-        task = all_tasks(self.request.account, self.request.user).filter(id=id).first()
+        task: Post | None = all_tasks(self.request.account, self.request.user).filter(id=id).first()
         if task is None:
             raise Http404
         return task
@@ -306,7 +306,7 @@ class EditTaskPage(TaskFormPage):
         return saved[-1] if self.submit_form(form, lambda: saved.append(self.write(form, ids, id))) else None
 
     def write(self, form: TaskForm, ids: dict[str, int | None], id: int) -> Post:
-        tasks: Any = all_tasks(self.request.account, self.request.user)
+        tasks = all_tasks(self.request.account, self.request.user)
         task: Post | None = tasks.locked().filter(id=id).first()
         if task is None:
             raise Conflict(_("The task was deleted in the meantime, or you may not see it."))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -76,7 +76,7 @@ class TasksPage(TaskActions):
             shortcuts=SHORTCUTS,
         )
 
-    def ids_of(self, group: str, mine: dict[str, int]) -> QuerySet[Any, Any]:
+    def ids_of(self, group: str, mine: dict[str, int]) -> QuerySet[Model, int]:
         account, user = self.request.account, self.request.user
         if group == "done":
             rows = all_tasks(account, user).filter(closed=True, completed_at__isnull=False, **mine)
@@ -130,7 +130,7 @@ class TaskPage(CreatingPage, TaskActions):
         form.full_clean()
 
         def task() -> Post:
-            tasks: Any = self.tasks()
+            tasks = self.tasks()
             found: Post | None = tasks.locked().filter(id=id).first()
             if found is None:
                 raise Http404
@@ -161,7 +161,7 @@ class TaskPage(CreatingPage, TaskActions):
         comment_id = parse_id(self.request.POST.get("id"))
 
         def act() -> None:
-            tasks: Any = self.tasks()
+            tasks = self.tasks()
             task = tasks.locked().filter(id=id).first()
             if task is None:
                 raise Http404
@@ -174,7 +174,7 @@ class TaskPage(CreatingPage, TaskActions):
 
     def trash(self, id: int) -> HttpResponse:
         def act() -> None:
-            tasks: Any = self.tasks()
+            tasks = self.tasks()
             task = tasks.locked().filter(id=id).first()
             if task is not None:
                 task.trash(by=self.request.user)
