@@ -33,7 +33,7 @@ class TagQuerySet(models.QuerySet["Tag"]):
             tags |= {tag.name_key: tag for tag in self.filter(account=account, name_key__in=new_keys)}
         return [tags[key] for key in dict.fromkeys(fold(name) for name in names)]
 
-    def in_use(self, kind: str) -> "models.QuerySet[Tag, dict[str, Any]]":
+    def in_use(self, kind: str) -> "models.QuerySet[Tag, Any]":
         """Return the id, name and count of the tags that resources of the kind have, most used first."""
         return (
             self.filter(counts__kind=kind)
