@@ -1,14 +1,12 @@
 """System checks of the settings. Each problem has a hint, and all problems are reported together."""
 
-from typing import Any
-
 from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
 
 @register()
-def check_settings(**kwargs: Any) -> list[CheckMessage]:
+def check_settings(**kwargs: object) -> list[CheckMessage]:
     """Return the problems of the environment and of the settings derived from it."""
     problems: list[CheckMessage] = [Error(problem, id="rostrum.E001") for problem in settings.ENVIRONMENT.problems]
     values = settings.ENVIRONMENT.values

@@ -9,7 +9,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
 
 from django.conf import settings
 from granian import Granian
@@ -56,7 +55,7 @@ def serve(address: str, port: int, *, workers: int) -> None:
     ).serve()
 
 
-def load_application() -> Callable[..., Any]:
+def load_application() -> Callable[..., object]:
     """Import the application and all views, which Django would import at the first request of each worker."""
     from django.urls import get_resolver
 
@@ -66,7 +65,7 @@ def load_application() -> Callable[..., Any]:
     return application
 
 
-def make_application() -> Callable[..., Any]:
+def make_application() -> Callable[..., object]:
     """Return the application, in a worker process."""
     threading.Thread(target=end_with_parent, args=(os.getppid(),), name="parent", daemon=True).start()
     return load_application()

@@ -28,7 +28,7 @@ def _cipher(purpose: str, *secret_keys: str) -> MultiFernet:
     return MultiFernet([Fernet(key(secret)) for secret in secret_keys])
 
 
-def seal(value: Any, purpose: str = "job") -> str:
+def seal(value: object, purpose: str = "job") -> str:
     """Encrypt a JSON value with a key that is derived from `SECRET_KEY`. The result is ASCII text."""
     cipher = _cipher(purpose, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
     return cipher.encrypt(json.dumps(value).encode()).decode()

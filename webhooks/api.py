@@ -53,7 +53,7 @@ class WebhookSerializer(ResourceSerializer):
     failing_since = DateTimeField(read_only=True)
     delivered_at = DateTimeField(read_only=True)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         """Ignore null, except for `events`, where it means all."""
         return {name: value for name, value in values.items() if value is not None or name == "events"}
 
@@ -81,7 +81,7 @@ class ResendSerializer(ResourceSerializer):
     delivery_id = IntegerField(min_value=1)
     since = DateTimeField()
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         values = {name: value for name, value in values.items() if value is not None}
         if len(values) != 1:
             raise FieldError("", _("must have either delivery_id or since"), "required")
@@ -183,8 +183,8 @@ class WebhookViewSet(Paged):
         in_transaction(act)
         return Response("ok")
 
-    def act_without_body(self, act: Callable[[], Any]) -> Any:
-        def checked() -> Any:
+    def act_without_body(self, act: Callable[[], object]) -> object:
+        def checked() -> object:
             self.check()
             return act()
 

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Sequence
 from datetime import timedelta
 from time import monotonic
-from typing import Any
 
 from django.db import DatabaseError, connection
 from django.utils import timezone
@@ -217,7 +216,9 @@ def receives(endpoint: Endpoint, event: Event) -> bool:
     return event.resource is not None and (endpoint.events is None or event.type in endpoint.events)
 
 
-def next_changes(leases: list[FollowerLease], endpoints: dict[Any, Endpoint]) -> dict[Any, list[Event]]:
+def next_changes(
+    leases: list[FollowerLease], endpoints: dict[tuple[int, int], Endpoint]
+) -> dict[tuple[int, int], list[Event]]:
     """Return the first events after the cursor of each lease, by account and endpoint."""
 
     def size(lease: FollowerLease) -> int:
@@ -230,7 +231,7 @@ def next_changes(leases: list[FollowerLease], endpoints: dict[Any, Endpoint]) ->
         [lease.cursor for lease in leases],
         [size(lease) for lease in leases],
     ]
-    found: dict[Any, list[Event]] = {}
+    found: dict[tuple[int, int], list[Event]] = {}
     with connection.cursor() as cursor:
         cursor.execute(NEXT_CHANGES, columns)
         for account_id, key, number, resource, change, id, at in cursor.fetchall():

@@ -82,13 +82,13 @@ def read_data(endpoint: Endpoint, event: Event) -> dict[str, Any]:
     return viewset.serializer_class.represent_values(values, endpoint.account.zone)
 
 
-def envelope(endpoint: Endpoint, event: Event, data: dict[str, Any]) -> dict[str, Any]:
+def envelope(endpoint: Endpoint, event: Event, data: dict[str, object]) -> dict[str, object]:
     """Return the body of Standard Webhooks."""
     timestamp = format_time(event.at, endpoint.account.zone)
     return {"type": event.type, "timestamp": timestamp, "number": event.number, "data": data}
 
 
-def chat_message(endpoint: Endpoint, event: Event, data: dict[str, Any]) -> dict[str, Any]:
+def chat_message(endpoint: Endpoint, event: Event, data: dict[str, object]) -> dict[str, object]:
     """Return the body for a chat: a sentence in the language of the account."""
     with translation.override(endpoint.account.language):
         text = sentence(event, data)
@@ -99,7 +99,7 @@ def chat_message(endpoint: Endpoint, event: Event, data: dict[str, Any]) -> dict
     return {"text": text}
 
 
-def sentence(event: Event, data: dict[str, Any]) -> str:
+def sentence(event: Event, data: dict[str, object]) -> str:
     if event.resource is None:
         return _("Rostrum: this is a test message.")
     label, change = str(event.resource.label), event.type.rpartition(".")[2]

@@ -167,7 +167,7 @@ def sections() -> dict[str, list[Example]]:
 # Samples: values of the account for the examples
 
 
-def read_samples(request: UserRequest, names: set[str]) -> dict[str, Any]:
+def read_samples(request: UserRequest, names: set[str]) -> dict[str, object]:
     """Return those of the samples that the account has, by name, and the user's own id as `responsible`."""
     columns = {name: Subquery(sample(request)) for name, sample in registry.samples().items() if name in names}
     samples: dict[str, Any] = {}
@@ -216,7 +216,7 @@ def replace_ids(value: Any, samples: Mapping[str, Any]) -> Any:
     return replaced
 
 
-def indent_xml(xml: str, samples: Mapping[str, Any] | None) -> str:
+def indent_xml(xml: str, samples: Mapping[str, object] | None) -> str:
     """Return an XML body with each child on its own line, and with the id of the user as `responsible-id` if there are samples."""
     if samples is not None:
         xml = re.sub(r"(<responsible-id[^>]*>)\d+<", rf"\g<1>{samples['responsible']}<", xml)
@@ -322,7 +322,7 @@ class FilledExample:
         return self.code_language.write(self.request)
 
 
-def document_body(example: Example, samples: Mapping[str, Any] | None = None) -> str | None:
+def document_body(example: Example, samples: Mapping[str, object] | None = None) -> str | None:
     """Return the indented body of the document, with the ids of the samples if there are any. Return None if there is no body."""
     body = example.body
     if isinstance(body, str):

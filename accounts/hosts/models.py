@@ -173,7 +173,7 @@ class Host(models.Model):
         self._record(proven_at=None, failing_since=None)
         host_lost.send(Host, host=self)
 
-    def _record(self, **values: Any) -> None:
+    def _record(self, **values: object) -> None:
         for name, value in values.items():
             setattr(self, name, value)
         Host.objects.filter(id=self.id).update(**values)

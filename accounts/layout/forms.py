@@ -42,7 +42,7 @@ class Form(forms.Form):
         if trimmed != text:
             self.replace_data(name, trimmed)
 
-    def set_choices(self, name: str, choices: Iterable[tuple[Any, Any]]) -> None:
+    def set_choices(self, name: str, choices: Iterable[tuple[object, object]]) -> None:
         cast(forms.ChoiceField, self.fields[name]).choices = list(choices)
 
     def replace_data(self, name: str, value: Any) -> None:

@@ -83,7 +83,7 @@ def _page_html(slug: str, _language: str, code_key: str, has_examples: bool) -> 
     return render_part(f"accounts/reference/{page.template}.html", context)
 
 
-def resource_context(slug: str, code_language: CodeLanguage) -> dict[str, Any]:
+def resource_context(slug: str, code_language: CodeLanguage) -> dict[str, object]:
     section = sections()[slug]
     word = section[0].tag.casefold()
     return {
@@ -98,11 +98,11 @@ def resource_context(slug: str, code_language: CodeLanguage) -> dict[str, Any]:
     }
 
 
-def chapter_context(chapter: Chapter, _code_language: CodeLanguage) -> dict[str, Any]:
+def chapter_context(chapter: Chapter, _code_language: CodeLanguage) -> dict[str, object]:
     return {"chapter": chapter}
 
 
-def errors_context(_code_language: CodeLanguage) -> dict[str, Any]:
+def errors_context(_code_language: CodeLanguage) -> dict[str, object]:
     return {"errors": error_entries()}
 
 

@@ -33,7 +33,7 @@ class TagQuerySet(models.QuerySet["Tag"]):
             tags |= {tag.name_key: tag for tag in self.filter(account=account, name_key__in=new_keys)}
         return [tags[key] for key in dict.fromkeys(fold(name) for name in names)]
 
-    def in_use(self, kind: str) -> "models.QuerySet[Tag, dict[str, Any]]":
+    def in_use(self, kind: str) -> "models.QuerySet[Tag, Any]":
         """Return the id, name and count of the tags that resources of the kind have, most used first."""
         return (
             self.filter(counts__kind=kind)
@@ -43,7 +43,7 @@ class TagQuerySet(models.QuerySet["Tag"]):
             .order_by("-count", "name_key", "id")
         )
 
-    def with_counts(self, counts: dict[str, int]) -> list[dict[str, Any]]:
+    def with_counts(self, counts: dict[str, int]) -> list[dict[str, object]]:
         """Return the same as `in_use`, with other counts, by the name of the tag."""
         tags = self.filter(name__in=counts).values("id", "name", "name_key")
         ordered = sorted(tags, key=lambda tag: (-counts[tag["name"]], tag["name_key"], tag["id"]))

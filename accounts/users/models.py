@@ -411,11 +411,11 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self.bounces, self.bounced_at = 0, None
         self.save(update_fields=["bounces", "bounced_at"])
 
-    def change_preferences(self, **values: Any) -> None:
+    def change_preferences(self, **values: object) -> None:
         """Save preferences, such as the language or the settings of notifications."""
         self._change(**values)
 
-    def _change(self, **values: Any) -> None:
+    def _change(self, **values: object) -> None:
         for name, value in values.items():
             setattr(self, name, value)
         keys = [f"{name}_{kind}" for name in ("login", "email") if name in values for kind in ("key", "skeleton")]

@@ -40,7 +40,7 @@ ROLE_NAMES: dict[str, Any] = {
     Role.AGENT: pgettext_lazy("role", "Agent"),
     Role.MEMBER: pgettext_lazy("role", "Member"),
 }
-ROLE_DESCRIPTIONS: dict[str, Any] = {
+ROLE_DESCRIPTIONS: dict[str, object] = {
     Role.OWNER: gettext_lazy("does everything, and chooses the owners"),
     Role.ADMIN: gettext_lazy("does everything, except choose the owners"),
     Role.AGENT: gettext_lazy("answers suggestions and works with clients, but changes no settings"),
@@ -162,7 +162,7 @@ class UsersPage(CreatingPage, SettingsPage):
     def get(self, request: UserRequest) -> HttpResponse:
         return self.show(self.invitation_form() if request.GET.get("tab") == "invitations" else Form())
 
-    def invitation_form(self, *args: Any) -> InvitationForm:
+    def invitation_form(self, *args: object) -> InvitationForm:
         return InvitationForm(*args, account=self.request.account, site_id=self.request.site.id)
 
     def show(self, form: Form) -> HttpResponse:

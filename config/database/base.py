@@ -113,7 +113,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         connection.prepare_threshold, connection.prepared_max = sys.maxsize, MAX_PREPARED
         return connection
 
-    def create_cursor(self, name: str | None = None) -> Any:
+    def create_cursor(self, name: str | None = None) -> object:
         if name is None:
             return self.connection.cursor()
         return self.connection.cursor(name, scrollable=False, withhold=self.connection.autocommit)

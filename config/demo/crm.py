@@ -313,7 +313,7 @@ class CRMBuilder:
             moves.append((moment, self.stage_values(code)))
         return values, self.now - timedelta(days=days), self.by_id[client.responsible_id].login, moves
 
-    def path_to(self, status: Any) -> list[str]:
+    def path_to(self, status: object) -> list[str]:
         """Return the statuses that a deal gets after its first one."""
         if status == LOST:
             return [*self.open_stages[1 : self.random.randrange(2, len(self.open_stages) + 1)], LOST]

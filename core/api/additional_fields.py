@@ -54,7 +54,7 @@ class AnyScalarField(WireField):
             return self.read_with(long_text_field(), data)
         return self.read_with(FloatField() if isinstance(data, Decimal) else IntegerField(), data)
 
-    def read_with(self, field: WireField, data: Any) -> Any:
+    def read_with(self, field: WireField, data: object) -> object:
         field.bind("", self)  # type: ignore[arg-type]  # the context of a field comes from any parent
         return field.run_validation(data)
 
@@ -114,11 +114,11 @@ class AdditionalFieldsField(WireField):
             raise FieldErrors(errors)
         return values
 
-    def read_value(self, key: str, data: Any) -> Any:
+    def read_value(self, key: str, data: object) -> object:
         """Return the stored form of the value of a key. Raise FieldErrors."""
         return self.read_with(self.typed.get(key, AnyScalarField)(), data)
 
-    def read_with(self, field: WireField, data: Any) -> Any:
+    def read_with(self, field: WireField, data: object) -> object:
         field.bind("", self)  # type: ignore[arg-type]  # the context of a field comes from any parent
         return to_json_value(field.run_validation(data))
 
@@ -131,7 +131,7 @@ class AdditionalFieldsSerializer(ResourceSerializer):
 
     typed: ClassVar[FieldTypes] = {}
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         typed = {name: make(write_only=True) for name, make in cls.typed.items()}
         cls._declared_fields = {**typed, **declared_fields(cls)}
         super().__init_subclass__(**kwargs)

@@ -65,22 +65,22 @@ class WireField(Field[Any, Any, Any, Any]):
             kwargs.pop("required")
         super().__init__(**kwargs)
 
-    def to_representation(self, value: Any) -> Any:
+    def to_representation(self, value: object) -> object:
         return value
 
     # Positional only, because a message may have a parameter of any name.
-    def fail(self, code: str, /, **params: Any) -> NoReturn:  # type: ignore[override]
+    def fail(self, code: str, /, **params: object) -> NoReturn:  # type: ignore[override]
         """Raise FieldError with the message of a code. The serializer adds the name of the field."""
         raise FieldError("", self.error_messages[code], code, params)
 
 
-def to_object(data: Any) -> Any:
+def to_object(data: object) -> object:
     """Return an empty object for what PHP and forms send in its place: an empty list, or a blank text. Return other data unchanged."""
     items = data if isinstance(data, list) else [data]
     return {} if all(isinstance(item, str) and not item.strip() for item in items) else data
 
 
-def to_list(data: Any) -> Any:
+def to_list(data: object) -> object:
     """Return the list that PHP sent as an object with integer keys, or an empty list for a blank text. Return other data unchanged."""
     if isinstance(data, dict) and all(_INTEGER_KEY.fullmatch(key) for key in data):
         return list(data.values())
@@ -245,7 +245,7 @@ def to_decimal(data: Any) -> Decimal | None:
     return number if number.is_finite() else None
 
 
-def to_integral(data: Any) -> Decimal | None:
+def to_integral(data: object) -> Decimal | None:
     """Return a whole number, or a text with a whole number, as a decimal. Return None for any other data."""
     number = to_decimal(data)
     # The exponent is checked before the conversion: 1e999999999 has a billion digits.
@@ -321,7 +321,7 @@ def lock_ids(rows: QuerySet[Any], lock: str = "SHARE") -> list[int]:
         return [id if trashed_at is None else TrashedId(id) for id, trashed_at in cursor.fetchall()]
 
 
-def to_id(data: Any) -> int | None:
+def to_id(data: object) -> int | None:
     """Return the id that a whole number, or a text with a whole number, represents. Return None for any other data."""
     number = None if data is None or isinstance(data, bool | list | dict) else to_integral(data)
     return None if number is None else int(number)
@@ -362,7 +362,7 @@ class ReferenceMixin(WireField):
         }
 
     @staticmethod
-    def ids_in(data: Any) -> set[int]:
+    def ids_in(data: object) -> set[int]:
         """Return the ids in the data of the field. The data may be invalid."""
         items = to_list(data)
         return {id for item in (items if isinstance(items, list) else [items]) if (id := to_id(item)) is not None}

@@ -33,7 +33,7 @@ class _FormField(forms.Field):
         super().__init__(required=False, **kwargs)
         self.wire = wire
 
-    def to_python(self, value: Any) -> Any:
+    def to_python(self, value: object) -> object:
         if value is None:
             return None
         try:

@@ -38,7 +38,7 @@ class ResourceViewSet(JSONViewSet):
         """Return the header with the URL of a new row."""
         return {"Location": self.base_url + path_of(self.route, data["id"])}
 
-    def find_object(self, id: int, *, locked: bool) -> Any:
+    def find_object(self, id: int, *, locked: bool) -> object:
         query = row_query(hashable(type(self)))
         return query.first(account_id=self.account.id, id=id, locked=locked, **access_arguments(self))
 
@@ -60,11 +60,11 @@ class ResourceViewSet(JSONViewSet):
     def update(self, request: Any, id: int) -> HttpResponse:
         return self.write(lambda: self.get_object(locked=True))
 
-    def find_existing(self, data: Any) -> Any:
+    def find_existing(self, data: object) -> object:
         """Return the locked row that a create request updates instead of creating a row, or None. The default is None."""
         return None
 
-    def read_content(self, row: Any) -> Any:
+    def read_content(self, row: object) -> object:
         """Return the input for a row, or for a new row if `row` is None: the value under the key of the resource."""
         return self.complete(to_object(self.body.get(self.key)), row)
 

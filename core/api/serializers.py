@@ -86,7 +86,7 @@ def make_field(column: DeclaredField) -> WireField:
     return kind(required=True) if column.is_required else kind()
 
 
-class WireSerializer(serializers.Serializer[Any]):
+class WireSerializer(serializers.Serializer[object]):
     """An object whose fields are `WireField`s."""
 
     instance: Any
@@ -155,7 +155,7 @@ class ResourceSerializer(WireSerializer):
         super().__init__(*args, **kwargs)
         self.ignored: list[str] = []
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if cls.model is not None:
             if cls.is_derived:

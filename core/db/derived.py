@@ -324,7 +324,7 @@ class DerivingQuerySet(models.QuerySet[Row]):
 
     update.alters_data = True  # type: ignore[attr-defined]
 
-    def update_unchanged(self, **values: Any) -> int:
+    def update_unchanged(self, **values: object) -> int:
         """Update columns so that nothing changes that is compared. Nothing is compared, which saves two statements."""
         with self._writing(values, "update", is_compared=True):
             return super().update(**values)

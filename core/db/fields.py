@@ -38,7 +38,7 @@ class JSONField(PlainField, models.JSONField):
     python_arguments = ("encoder", "decoder")
 
 
-def encode_decimal(value: Any) -> orjson.Fragment:
+def encode_decimal(value: object) -> orjson.Fragment:
     """Return a decimal as JSON, with all of its digits but without trailing zeros. Pass this function to `orjson.dumps` as `default`."""
     if isinstance(value, Decimal):
         plain = f"{value:f}"

@@ -50,7 +50,7 @@ class FoldedField(PlainField, models.TextField):
         """Return the value for the text of the source field. A subclass may override this method."""
         return fold(text)
 
-    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+    def pre_save(self, model_instance: models.Model, add: bool) -> object:
         text = getattr(model_instance, self.source)
         value = None if text is None else self.derive(text)
         setattr(model_instance, self.attname, value)

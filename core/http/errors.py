@@ -62,7 +62,9 @@ def use_english() -> override:
     return override(None)
 
 
-def envelope(status: int, *, message: str | Promise | None = None, errors: Sequence[FieldError] = ()) -> dict[str, Any]:
+def envelope(
+    status: int, *, message: str | Promise | None = None, errors: Sequence[FieldError] = ()
+) -> dict[str, object]:
     """Return the JSON object of an error response."""
     with use_english():
         sentence = sentence_of(errors[0]) if errors else str(message or DEFAULT_MESSAGES[status])

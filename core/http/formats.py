@@ -88,7 +88,7 @@ def _inflated(body: bytes, request: Request) -> bytes:
     return inflated
 
 
-def _read_json(body: bytes, charset: str) -> Any:
+def _read_json(body: bytes, charset: str) -> object:
     """Return the value of JSON in the encoding that the Content-Type names, or in UTF-8 if the encoding is missing or unknown."""
     encoding = text_encoding(charset) or "utf-8"
     if encoding.startswith(("utf-16", "utf-32")):
@@ -138,7 +138,7 @@ def _read_multipart(body: bytes, request: Request, encoding: str) -> list[tuple[
 
 
 class _NoFiles(FileUploadHandler):
-    def new_file(self, field_name: str, *args: Any, **kwargs: Any) -> NoReturn:
+    def new_file(self, field_name: str, *args: object, **kwargs: object) -> NoReturn:
         raise FieldError(field_name, "can't be a file")
 
 

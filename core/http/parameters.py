@@ -15,7 +15,7 @@ _NAME = re.compile(r"([^\[\]]+)((?:\[[^\[\]]*\])*)", re.DOTALL)
 _PART = re.compile(r"\[([^\[\]]*)\]", re.DOTALL)
 
 
-def nest(pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+def nest(pairs: Iterable[tuple[str, str]]) -> dict[str, object]:
     """Return the object that the names of a form describe in the notation of Rails and PHP.
 
     `client[name]=Ann&client[tags][]=vip` is `{"client": {"name": "Ann", "tags": ["vip"]}}`. Of several values with the same name the
@@ -86,7 +86,7 @@ def _has_value(target: Any, keys: list[str]) -> bool:
     return True
 
 
-def as_parameters(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def as_parameters(body: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     """Yield the members of a JSON object as parameters: `{"external_ids": {"shop": 5}}` becomes `external_ids[shop]=5`.
 
     Each item of a list is a value of the same parameter. An object in an object, which a query cannot express, becomes blank.
@@ -102,7 +102,7 @@ def as_parameters(body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, _as_text(value)
 
 
-def _as_text(value: Any) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return "" if value is None or isinstance(value, dict | list) else str(value)

@@ -5,7 +5,6 @@ from datetime import UTC, date, datetime
 from datetime import time as time_of_day
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
-from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.utils.dateparse import parse_date, parse_datetime
@@ -39,7 +38,7 @@ def to_date(text: str) -> date | None:
     return parse_date(text)
 
 
-def date_of_text(data: Any) -> date | None:
+def date_of_text(data: object) -> date | None:
     """Return the date of a text that has no time of day, or None for any other data."""
     try:
         return to_date(data.strip()) if isinstance(data, str) and data.isascii() else None
@@ -47,7 +46,7 @@ def date_of_text(data: Any) -> date | None:
         return None
 
 
-def to_time(data: Any, zone: ZoneInfo) -> datetime | None:
+def to_time(data: object, zone: ZoneInfo) -> datetime | None:
     """Return the time of a text or a number, or None for another format or a time that does not exist.
 
     A text is ISO 8601, RFC 2822, a date of `to_date`, or such a date and a time of day. A number, also as a text, is Unix time. Without an
@@ -71,7 +70,7 @@ def to_time(data: Any, zone: ZoneInfo) -> datetime | None:
     return moment if 1 < moment.year < 9999 else None
 
 
-def to_day(data: Any, zone: ZoneInfo) -> date | None:
+def to_day(data: object, zone: ZoneInfo) -> date | None:
     """Return the date of a text or a number: a date of `to_date`, or the date of a time of `to_time`, as it is written.
 
     Unix time has the date in `zone`.

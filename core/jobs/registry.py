@@ -77,7 +77,7 @@ class JobFunction:
         self.period, self.offset = period, offset
         self.__doc__ = function.__doc__
 
-    def __call__(self, **arguments: Any) -> object:
+    def __call__(self, **arguments: object) -> object:
         return self.function(**arguments)
 
     def last_time(self, now: float) -> int:
@@ -100,7 +100,7 @@ class JobFunction:
         self.signature.bind(**arguments)
         return bool(table.insert(_queue or self.queue, self.name, arguments, key=_key, scheduled_at=_schedule_at))
 
-    def defer_many(self, many: Iterable[dict[str, Any]]) -> None:
+    def defer_many(self, many: Iterable[dict[str, object]]) -> None:
         """Add a job for each mapping of arguments, with one statement."""
         rows = list(many)
         for arguments in rows:
@@ -116,7 +116,7 @@ class UnknownJob(Exception):
     """The code has no function of this name."""
 
 
-def _raise_unknown(**_arguments: Any) -> None:
+def _raise_unknown(**_arguments: object) -> None:
     raise UnknownJob
 
 

@@ -83,7 +83,7 @@ class WireFieldExtension(OpenApiSerializerFieldExtension):
             raise TypeError(f"no extension describes {type(field).__name__}")
         return extension
 
-    def map_serializer_field(self, auto_schema: Any, direction: str) -> JSONSchema:
+    def map_serializer_field(self, auto_schema: object, direction: str) -> JSONSchema:
         if direction == "response":
             return self.response_schema()
         schema = self.request_schema()
@@ -150,7 +150,7 @@ class ChoiceExtension(WireFieldExtension):
 
 
 class IntegerExtension(WireFieldExtension):
-    target_class: Any = fields.IntegerField
+    target_class: object = fields.IntegerField
 
     @property
     def text_pattern(self) -> str:

@@ -91,7 +91,7 @@ class Page(View):
         """Return whether a user has the required access."""
         return user.is_admin if self.access == "admin" else user.is_team if self.access == "team" else True
 
-    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def http_method_not_allowed(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         # Django's method returns the names of the handlers.
         methods: list[str] = self._allowed_methods()  # type: ignore[attr-defined]  # missing in the stubs
         return error_response(request, 405, headers={"Allow": ", ".join(methods)})
@@ -105,7 +105,7 @@ class Page(View):
         status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else HTTPStatus.OK
         return self.render(template, http_status=status, form=form, **context)
 
-    def perform(self, action: Callable[[], Any], *, success_message: str = "") -> bool:
+    def perform(self, action: Callable[[], object], *, success_message: str = "") -> bool:
         """Call `action` in a transaction. Show `success_message`, or the errors of `action`. Return whether `action` succeeded."""
         try:
             in_transaction(action)
@@ -117,7 +117,7 @@ class Page(View):
             messages.success(self.request, success_message)
         return True
 
-    def submit_form(self, form: BaseForm, action: Callable[[], Any]) -> bool:
+    def submit_form(self, form: BaseForm, action: Callable[[], object]) -> bool:
         """Call `action` in a transaction. Add its errors to the fields of the form. Return whether `action` succeeded."""
         try:
             in_transaction(action)

@@ -84,7 +84,7 @@ class CreatingPage(Page):
         name = f"{match.view_name} {sorted(match.kwargs.items())}" if match else self.request.path
         return KeyedForm(user, name, self.request.POST.get(FORM_KEY, ""))
 
-    def created_row_id(self, values: Mapping[str, Any] | None = None) -> int | None:
+    def created_row_id(self, values: Mapping[str, object] | None = None) -> int | None:
         """Return the id of the row that the form has created before: with these values if they are given, else with any."""
         stored = self.keyed_form.stored
         if stored is None or (values is not None and bytes(stored.fingerprint) != digest_of(values)):
@@ -167,7 +167,7 @@ def version_of(creation: Creation[RowT], row: RowT) -> str:
     return digest_of({"saved": creation.saved(row), "choices": [line[:2] for line in creation.choices(row)]}).hex()
 
 
-def text_of(field: forms.Field, value: Any) -> str:
+def text_of(field: forms.Field, value: object) -> str:
     """Return a value of a form field as a text."""
     if isinstance(field, forms.BooleanField):
         return _("Yes") if field.to_python(value) else _("No")

@@ -9,7 +9,6 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from django.apps import apps
 from django.conf import settings
@@ -120,11 +119,11 @@ class StatementRefusedError(Exception):
     """An error page tried to use the database, which may be the reason for the error."""
 
 
-def refuse_statement(*args: Any) -> Any:
+def refuse_statement(*args: object) -> object:
     raise StatementRefusedError
 
 
-def render_in_site(request: HttpRequest, context: dict[str, Any]) -> str | None:
+def render_in_site(request: HttpRequest, context: dict[str, object]) -> str | None:
     """Return the page with the header of the site, or None if that fails. The page executes no statement."""
     context = context | {"page_template": settings.PAGE_TEMPLATE, "minimal": True}
     with connection.execute_wrapper(refuse_statement):
@@ -136,7 +135,7 @@ def render_in_site(request: HttpRequest, context: dict[str, Any]) -> str | None:
 
 def context_of(
     request: HttpRequest, status: int, sentences: Sequence[str | Promise], headers: dict[str, str]
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return the context for the error templates."""
     # AccountMiddleware sets `address` for known hosts.
     if status == 404 and not hasattr(request, "address"):

@@ -56,7 +56,7 @@ class TypedNumberInput(forms.TextInput):
 
     currency = ""
 
-    def value_from_datadict(self, data: Mapping[str, Any], files: Any, name: str) -> Any:
+    def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> object:
         return answered_text(data, name)
 
     def render(self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None) -> SafeString:
@@ -89,7 +89,7 @@ class TypedNumberField(forms.Field):
     def set_currency(self, currency: str) -> None:
         self.currency = self.widget.currency = currency
 
-    def to_python(self, value: Any) -> TypedNumber | None:
+    def to_python(self, value: object) -> TypedNumber | None:
         text = str(value or "").strip()
         if not text:
             return None
@@ -117,7 +117,7 @@ class WholeNumberField(forms.IntegerField):
         super().__init__(**kwargs)
         self.widget.attrs.setdefault("inputmode", "numeric")
 
-    def to_python(self, value: Any) -> int | None:
+    def to_python(self, value: object) -> int | None:
         text = str(value or "").strip()
         if not text:
             return None

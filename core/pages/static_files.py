@@ -23,5 +23,5 @@ class StaticFilesCompressor(Compressor):
 
 
 class StaticFilesStorage(CompressedManifestStaticFilesStorage):
-    def create_compressor(self, **options: Any) -> StaticFilesCompressor:
+    def create_compressor(self, **options: object) -> StaticFilesCompressor:
         return StaticFilesCompressor(**options)

@@ -165,7 +165,7 @@ def color_dot(color: str | None) -> SafeString:
 
 @template_function
 @pass_context
-def query_with(context: Context, **changes: Any) -> str:
+def query_with(context: Context, **changes: object) -> str:
     """Return the query string of the request with `changes`. Empty parameters are omitted, and so is `page` unless `changes` has it."""
     query = {name: value for name, value in context["request"].GET.items() if name != "page"} | changes
     return "?" + urlencode({name: value for name, value in query.items() if value not in ("", None)})

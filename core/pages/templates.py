@@ -26,8 +26,8 @@ from core.rooms import find_parts, import_modules
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_functions: dict[str, Callable[..., Any]] = {}
-_filters: dict[str, Callable[..., Any]] = {}
+_functions: dict[str, Callable[..., object]] = {}
+_filters: dict[str, Callable[..., object]] = {}
 
 
 def template_function(function: Function) -> Function:
@@ -53,7 +53,7 @@ def languages() -> list[tuple[str, str]]:
     return list(settings.LANGUAGES)
 
 
-def csrf(request: HttpRequest) -> dict[str, Any]:
+def csrf(request: HttpRequest) -> dict[str, object]:
     """Return the CSRF token and its form field, as a context processor. Django's engine would mask the token anew for each form of a page."""
     token = SimpleLazyObject(lambda: get_token(request))
     field = '<input type="hidden" name="csrfmiddlewaretoken" value="{}">'
@@ -70,7 +70,7 @@ def in_local_time(text_of: Callable[..., str]) -> Callable[..., str]:
     return format_local
 
 
-def render_part(template: str, context: dict[str, Any], request: HttpRequest | None = None) -> SafeString:
+def render_part(template: str, context: dict[str, object], request: HttpRequest | None = None) -> SafeString:
     """Return the HTML of a template, to be a part of a page."""
     return mark_safe(render_to_string(template, context, request))  # noqa: S308, the engine escapes all values
 

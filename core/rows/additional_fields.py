@@ -32,11 +32,11 @@ class _Decoder(json.JSONDecoder):
         super().__init__(parse_float=Decimal, **kwargs)
 
 
-def to_json(values: dict[str, Any]) -> str:
+def to_json(values: dict[str, object]) -> str:
     return orjson.dumps(values, default=encode_decimal).decode()
 
 
-def to_json_value(value: Any) -> Any:
+def to_json_value(value: object) -> object:
     """Return the stored form of a value: a date or a time (in UTC) as a text in ISO 8601, any other value unchanged."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).isoformat()

@@ -5,7 +5,6 @@ A model declares such a column as a `TrimmedCharField`. Serializers trim the inp
 
 import contextlib
 import unicodedata
-from typing import Any
 
 import idna
 from django.db import models
@@ -79,7 +78,7 @@ class TrimmedCharField(PlainField, models.CharField):
         """Return the text as it is stored."""
         return trim(text)
 
-    def pre_save(self, model_instance: models.Model, add: bool) -> Any:
+    def pre_save(self, model_instance: models.Model, add: bool) -> object:
         value = getattr(model_instance, self.attname)
         if isinstance(value, str) and value != (normalized := self.normalize(value)):
             value = normalized

@@ -44,7 +44,7 @@ class PipelineSerializer(ResourceSerializer):
     name = PipelineName(required=True)
     position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
         """Leave out a null position."""
         return {name: value for name, value in values.items() if value is not None}
 

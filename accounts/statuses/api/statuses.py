@@ -99,7 +99,7 @@ class StatusViewSet(Listing, ResourceViewSet):
     def get_queryset(self) -> QuerySet[Status]:
         return self.account.statuses.all()
 
-    def find_existing(self, given: Any) -> Status | None:
+    def find_existing(self, given: object) -> Status | None:
         code, kind = (given.get(name) for name in ("code", "kind")) if isinstance(given, dict) else (None, None)
         if isinstance(code, bool) or not isinstance(code, str | int | Decimal) or not is_xml_text(str(code)):
             return None

@@ -29,12 +29,12 @@ from core.pages.creation import CreatingPage, Creation
 from core.pages.number_fields import WholeNumberField
 
 DEFAULT_COLOR = "#6b7280"
-KINDS: dict[str, Any] = {
+KINDS: dict[str, object] = {
     Status.Kind.POST: gettext_lazy("Suggestions and tasks"),
     Status.Kind.DEAL: gettext_lazy("Deals"),
     Status.Kind.CLIENT: gettext_lazy("Clients"),
 }
-OUTCOMES: dict[str, Any] = {
+OUTCOMES: dict[str, object] = {
     Status.Outcome.OPEN: pgettext_lazy("deal", "Open"),
     Status.Outcome.WON: pgettext_lazy("deal", "Won"),
     Status.Outcome.LOST: pgettext_lazy("deal", "Lost"),

@@ -1,6 +1,5 @@
 import shlex
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.hashers import check_password
@@ -26,7 +25,7 @@ class Command(BaseCommand):
             help="add only the few suggestions that the examples of docs/interface.md use",
         )
 
-    def handle(self, *, port: int, env: Path | None = None, bare: bool = False, **options: Any) -> None:
+    def handle(self, *, port: int, env: Path | None = None, bare: bool = False, **options: object) -> None:
         account = Account.objects.filter(prefix=demo.PREFIX).first() or demo.create_demo_account(bare=bare)
         owner = account.users.get(login_key=demo.LOGIN)
         password, token = demo.demo_password(), demo.demo_token()

@@ -1,7 +1,5 @@
 """`manage.py serve`: the web server, used by `make run` and by the containers."""
 
-from typing import Any
-
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -29,7 +27,7 @@ class Command(BaseCommand):
             help="how many seconds to wait for the database and its migrations (DATABASE_WAIT)",
         )
 
-    def handle(self, *, host: str, port: int, workers: int, database_wait: int, **options: Any) -> None:
+    def handle(self, *, host: str, port: int, workers: int, database_wait: int, **options: object) -> None:
         try:
             address = listening_address(host, port)
         except OSError as error:

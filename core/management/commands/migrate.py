@@ -1,5 +1,4 @@
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.core.management.base import CommandParser
@@ -29,7 +28,7 @@ class Command(migrate.Command):
             help="Create an empty database from docs/schema.sql, which is faster than all migrations, if PostgreSQL is of version 18.",
         )
 
-    def handle(self, *args: Any, **options: Any) -> None:
+    def handle(self, *args: object, **options: object) -> None:
         if settings.DATABASE_POOLER and options["verbosity"]:
             self.stderr.write(POOLER_WARNING)
         with without_statement_timeout():

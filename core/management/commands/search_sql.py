@@ -1,5 +1,4 @@
 import re
-from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -18,7 +17,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("model", help="the name of the model, such as Client")
 
-    def handle(self, *args: Any, model: str, **options: Any) -> None:
+    def handle(self, *args: object, model: str, **options: object) -> None:
         declarations = {model.__name__: (model, search) for model, search in searches()}
         if model not in declarations:
             raise CommandError(f"{model} declares no search. The models that do: {', '.join(sorted(declarations))}")

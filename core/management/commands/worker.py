@@ -1,7 +1,6 @@
 import signal
 from argparse import ArgumentTypeError
 from collections.abc import Callable
-from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -68,7 +67,7 @@ class Command(BaseCommand):
         )
 
     def handle(
-        self, *, threads: int, shutdown_timeout: float, heartbeat: float, database_wait: int, **options: Any
+        self, *, threads: int, shutdown_timeout: float, heartbeat: float, database_wait: int, **options: object
     ) -> None:
         worker = Worker(threads=threads, shutdown_timeout=shutdown_timeout, heartbeat=heartbeat)
         for signal_number in (signal.SIGTERM, signal.SIGINT):
