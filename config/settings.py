@@ -362,7 +362,7 @@ SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 X_FRAME_OPTIONS = "DENY"
 
 REST_FRAMEWORK = {
-    "EXCEPTION_HANDLER": "core.exception_handler.handle",
+    "EXCEPTION_HANDLER": "core.error_responses.handle_exception",
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.http.negotiation.SingleFormatNegotiation",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "core.openapi.schema.JSONOperationSchema",

@@ -1,17 +1,23 @@
 """Error responses: HTML, JSON or XML, depending on the path and the headers of the request."""
 
+import logging
 from collections.abc import Sequence
+from typing import Any
 
-from django.core.exceptions import RequestDataTooBig
-from django.db import connection
-from django.http import HttpRequest, HttpResponse
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
+from django.db import InterfaceError, OperationalError, connection
+from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
+from rest_framework import exceptions
+from rest_framework.views import APIView
 
-from core.errors import RETRY_AFTER, FieldError, Throttled
-from core.http.errors import json_response, xml_response
+from core.errors import RETRY_AFTER, Conflict, FieldError, FieldErrors, ShareExceeded, Throttled
+from core.http.errors import CODES, json_response, xml_response
 from core.http.negotiation import expects_html
 from core.pages.errors import error_page
+
+logger = logging.getLogger("rostrum.errors")
 
 # The message for a failed request with an unsafe method, which may have committed something.
 UNCERTAIN_MESSAGE = "The service failed; the request may have been carried out"
@@ -84,3 +90,40 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 def server_error(request: HttpRequest) -> HttpResponse:
     return error_response(request, 500)
+
+
+def handle_exception(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
+    """Return the error response of an API view, or None for an unexpected exception, which the view raises again."""
+    view: APIView = context["view"]
+    request = view.request._request
+    match exc:
+        case FieldErrors():
+            return error_response(request, 422, errors=exc.errors)
+        case exceptions.MethodNotAllowed():
+            return error_response(request, 405, headers={"Allow": ", ".join(view.allowed_methods)})
+        case exceptions.UnsupportedMediaType():
+            return error_response(request, 415)
+        case exceptions.AuthenticationFailed() | exceptions.NotAuthenticated():
+            challenge = view.get_authenticate_header(view.request)
+            # The message is always the same, so that it does not reveal which part of the credentials was wrong.
+            return error_response(request, 401, headers={"WWW-Authenticate": challenge} if challenge else None)
+        case Throttled():
+            return throttled(request, exc)
+        case ShareExceeded():
+            return share_exceeded(request)
+        case exceptions.NotFound() | Http404():
+            return error_response(request, 404)
+        case RequestDataTooBig():
+            return error_response(request, 413)
+        case TooManyFieldsSent():
+            return error_response(request, 400)
+        case Conflict():
+            return error_response(request, 409, message=exc.message, headers={"Retry-After": "1"})
+        case PermissionDenied():
+            return error_response(request, 403, message=next(iter(exc.args), None))
+        case exceptions.APIException() if exc.status_code in CODES:
+            return error_response(request, exc.status_code, message=str(exc.detail))
+        case OperationalError() | InterfaceError():
+            logger.error("the database is unavailable: %s", type(exc).__name__)
+            return unavailable(request)
+    return None

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from core.rows.access import Access
 
 
-class Account(Protocol):
+class TenantAccount(Protocol):
     @property
     def id(self) -> int: ...
 
@@ -26,7 +26,7 @@ class Caller(Protocol):
     def account_id(self) -> int: ...
 
 
-class User(Caller, Protocol):
+class TenantUser(Caller, Protocol):
     @property
     def is_admin(self) -> bool: ...
 
@@ -38,7 +38,7 @@ class User(Caller, Protocol):
         """The rows of the account that the user may access."""
 
 
-class Address(Protocol):
+class TenantAddress(Protocol):
     """The account and the site of a host."""
 
     @property

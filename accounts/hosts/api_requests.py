@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from accounts.users.models import User
 
 
-class APIRequest(api_requests.APIRequest):
+class APIRequest(api_requests.RequestOfAPI):
     """DRF's request after authentication. The type is only used in annotations."""
 
     _request: AccountRequest

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from accounts.users.models import User
 
 
-class TenantRequest(requests.TenantRequest):
+class TenantRequest(requests.RequestOfHost):
     address: "Address"
 
 
-class AccountRequest(TenantRequest, requests.AccountRequest):
+class AccountRequest(TenantRequest, requests.RequestOfAccount):
     account: "Account"
 
 
-class PageRequest(AccountRequest, requests.PageRequest):
+class PageRequest(AccountRequest, requests.RequestOfPage):
     """A request of a page, after `PagesMiddleware`.
 
     `account` and `site` are None at a host without a site, where `Page` responds with 404.

@@ -23,7 +23,7 @@ from core.rows.access import Access
 from core.rows.limited_rows import LimitedQuerySet
 from core.rows.trash import TrashedId
 from core.rows.trimmed import CurrencyCodeField, is_blank, trim
-from core.tenants import Account
+from core.tenants import TenantAccount
 
 MISSING = _("can't be blank")
 MAX_NAME_LENGTH = 255
@@ -346,7 +346,7 @@ class ReferenceMixin(WireField):
             return existing_ids[self.field_name]
         return self.look_up(self.context["account"], ids, self.context.get("access"))
 
-    def look_up(self, account: Account, ids: Collection[int], access: Access | None) -> dict[int, int]:
+    def look_up(self, account: TenantAccount, ids: Collection[int], access: Access | None) -> dict[int, int]:
         """Return the same as `find_ids`, but always by a query. Rows of which users access only a part need the access."""
         # PostgreSQL raises an error for ids that do not fit into the column.
         ids = [id for id in ids if 0 < id <= MAX_INTEGER]

@@ -14,10 +14,10 @@ from rest_framework.request import Request
 from core.api.fields import DateTimeField, IntegerField, TextField, WireField
 from core.api.serializers import copy_field
 from core.errors import FieldError, FieldErrors
-from core.http.api_requests import APIRequest
+from core.http.api_requests import RequestOfAPI
 from core.rows.last_changes import has_last_changes, with_last_change
 from core.search.queries import MAX_QUERY_LENGTH
-from core.tenants import Account
+from core.tenants import TenantAccount
 
 
 class _WrappedFieldError(forms.ValidationError):
@@ -113,7 +113,7 @@ def link_filter() -> WireFilter:
 class ListFilters(django_filters.FilterSet):
     """The filters of every list."""
 
-    request: APIRequest
+    request: RequestOfAPI
     # True if the statements of the list have a time limit, because no index may serve a filter.
     has_time_limit = False
     # Responses show times to the second. Rows that changed within that second are included, so that no change is missed.
@@ -121,7 +121,7 @@ class ListFilters(django_filters.FilterSet):
     q = SearchFilter()
 
     @property
-    def account(self) -> Account:
+    def account(self) -> TenantAccount:
         return self.request._request.account
 
     @classmethod

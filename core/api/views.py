@@ -19,12 +19,12 @@ from core.api.fields import to_object
 from core.api.serializers import ResourceSerializer
 from core.errors import FieldError, FieldErrors, Throttled
 from core.http import idempotency, preconditions, throttling
-from core.http.api_requests import APIRequest
+from core.http.api_requests import RequestOfAPI
 from core.http.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
 from core.http.parameters import as_parameters
 from core.limits.request_shares import hold_share
 from core.rows.access import Access
-from core.tenants import Account
+from core.tenants import TenantAccount
 
 # Limits of a header that lists names: proxies and clients refuse long headers.
 MAX_LISTED_NAMES = 20
@@ -100,7 +100,7 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
         def get_serializer(self, *args: Any, **kwargs: Any) -> Any: ...
         def paginate_queryset(self, queryset: Any) -> list[Any]: ...
 
-    request: APIRequest
+    request: RequestOfAPI
 
     # OPTIONS is not supported. The response 405 to an unsupported method lists the supported methods.
     http_method_names = ["get", "head", "post", "put", "patch", "delete"]
@@ -113,7 +113,7 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
     idempotency_key: str | None = None
 
     @classmethod
-    def for_account(cls, account: Account, access: Access) -> Self:
+    def for_account(cls, account: TenantAccount, access: Access) -> Self:
         """Return a view without a request, whose querysets have the rows of an account. Prepared queries are built with it."""
         view = cls()
         view.account, view.access = account, access
@@ -122,7 +122,7 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Return the response, as DRF does, but pass the handler to `respond_once` or `respond_if_met`."""
         self.args, self.kwargs = args, kwargs
-        self.request = cast(APIRequest, self.initialize_request(request, *args, **kwargs))
+        self.request = cast(RequestOfAPI, self.initialize_request(request, *args, **kwargs))
         self.headers = self.default_response_headers
         try:
             self.initial(self.request, *args, **kwargs)
@@ -153,7 +153,7 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
 
     def perform_authentication(self, request: Request) -> None:
         super().perform_authentication(request)
-        hold_share(throttling.django_request(request), cast(APIRequest, request).user)
+        hold_share(throttling.django_request(request), cast(RequestOfAPI, request).user)
 
     def throttled(self, request: Request, wait: float) -> NoReturn:
         raise Throttled(int(wait))
@@ -202,7 +202,7 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
         return []
 
     @cached_property
-    def account(self) -> Account:
+    def account(self) -> TenantAccount:
         """The account, which authentication reads together with the user."""
         return self.request._request.account
 

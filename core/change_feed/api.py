@@ -12,7 +12,7 @@ from core.api.views import JSONViewSet
 from core.changes.models import CHANGE_RETENTION, Change, ChangeQuerySet, Cursor, ExpiredError
 from core.db.tenancy import rows_of
 from core.errors import FieldError, FieldErrors
-from core.http.api_requests import APIRequest
+from core.http.api_requests import RequestOfAPI
 from core.registry import registry
 from core.rows.limited_rows import LimitedQuerySet
 
@@ -44,7 +44,7 @@ class ChangeViewSet(JSONViewSet):
 
     DEFAULT_LIMIT = 100
 
-    def list(self, request: APIRequest) -> HttpResponse:
+    def list(self, request: RequestOfAPI) -> HttpResponse:
         parameter_errors = self.ignore_parameters(("since", "limit"))
         serializer = FeedSerializer(data=self.parameters.dict(), context={"account": self.account})
         errors = {error.field: error for error in serializer.find_errors()} | parameter_errors

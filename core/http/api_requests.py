@@ -2,15 +2,15 @@
 
 from rest_framework.request import Request
 
-from core.http.requests import AccountRequest
-from core.tenants import Caller, User
+from core.http.requests import RequestOfAccount
+from core.tenants import Caller, TenantUser
 
 
-class APIRequest(Request):
+class RequestOfAPI(Request):
     """DRF's request after authentication. The type is only used in annotations."""
 
-    _request: AccountRequest
+    _request: RequestOfAccount
     # None before authentication.
-    user: User  # type: ignore[assignment]  # the stubs expect a class of django.contrib.auth
+    user: TenantUser  # type: ignore[assignment]  # the stubs expect a class of django.contrib.auth
     # None for HTTP Basic and for a session.
     auth: Caller | None

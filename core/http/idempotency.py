@@ -23,8 +23,8 @@ from rest_framework.response import Response
 from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError
-from core.http.api_requests import APIRequest
-from core.tenants import Account, User
+from core.http.api_requests import RequestOfAPI
+from core.tenants import TenantAccount, TenantUser
 
 KEPT_FOR = timedelta(hours=24)
 MAX_KEY_LENGTH = 255
@@ -40,7 +40,7 @@ class IdempotentView(Protocol):
     def request_options(self) -> list[str]: ...
 
     @property
-    def account(self) -> Account: ...
+    def account(self) -> TenantAccount: ...
 
     def render(self, response: HttpResponse) -> HttpResponse: ...
 
@@ -121,7 +121,7 @@ def respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpRes
 
 
 def _respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
-    request: APIRequest = view.request
+    request: RequestOfAPI = view.request
     identity: dict[str, Any] = {
         "account_id": view.account.id,
         "caller": f"token {request.auth.id}" if request.auth else f"user {request.user.id}",
@@ -170,7 +170,7 @@ class KeyedForm:
     `name` tells the forms of the pages apart. A form without a key gets a new one for each request.
     """
 
-    def __init__(self, user: User, name: str, form_key: str) -> None:
+    def __init__(self, user: TenantUser, name: str, form_key: str) -> None:
         key = hashlib.sha256(json.dumps([name, form_key or new_form_key()]).encode()).hexdigest()
         self.identity: dict[str, Any] = {
             "account_id": user.account_id,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from django.http import HttpRequest
 
-from core.tenants import Account, Address, User
+from core.tenants import TenantAccount, TenantAddress, TenantUser
 
 if TYPE_CHECKING:
     from django_htmx.middleware import HtmxDetails
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from core.limits.request_shares import RequestShare
 
 
-class TenantRequest(HttpRequest):
+class RequestOfHost(HttpRequest):
     """A request after `AccountMiddleware`, which has found the tenant of its host."""
 
-    address: Address
+    address: TenantAddress
     # The number of commits of the database connection before the request, if the backend counts them.
     commits_before: int | None
     # The state of the rate limit that the response reports. It is set when the request is counted.
@@ -29,15 +29,15 @@ class TenantRequest(HttpRequest):
     share: "RequestShare | None"
 
 
-class AccountRequest(TenantRequest):
+class RequestOfAccount(RequestOfHost):
     """A request with an account: a request of a page, or a request of an API after authentication."""
 
-    account: Account
+    account: TenantAccount
 
 
-class PageRequest(AccountRequest):
+class RequestOfPage(RequestOfAccount):
     """A request of a page, after `PagesMiddleware`. `account` is None at a host without a site, where `Page` responds with 404."""
 
-    user: User | None  # type: ignore[assignment]  # Django's stubs expect an AnonymousUser for a visitor
+    user: TenantUser | None  # type: ignore[assignment]  # Django's stubs expect an AnonymousUser for a visitor
     session: object | None  # type: ignore[assignment]  # not the class of django.contrib.sessions
     htmx: "HtmxDetails"

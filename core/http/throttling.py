@@ -14,8 +14,8 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from core.errors import Throttled
-from core.http.api_requests import APIRequest
-from core.http.requests import PageRequest, TenantRequest
+from core.http.api_requests import RequestOfAPI
+from core.http.requests import RequestOfHost, RequestOfPage
 from core.limits import client_address
 from core.limits.rate_limits import LimitStatus, hashed_key, hit, rate_limiter
 
@@ -49,10 +49,10 @@ def hit_address(request: AnyRequest, action: str, limit: int, seconds: int, *, h
     return next((status for status in statuses if not status.allowed), statuses[0])
 
 
-def django_request(request: AnyRequest) -> TenantRequest:
+def django_request(request: AnyRequest) -> RequestOfHost:
     """Return Django's request, which a request of an API wraps. Return the request of a page unchanged."""
     wrapped: Any = request._request if isinstance(request, Request) else request
-    return cast(TenantRequest, wrapped)
+    return cast(RequestOfHost, wrapped)
 
 
 def enforce_limit(request: AnyRequest, status: LimitStatus, message: str | Promise | None = None) -> None:
@@ -68,7 +68,7 @@ class CallerThrottle(BaseThrottle):
     status: LimitStatus
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
-        caller = cast(APIRequest, request).auth or cast(APIRequest, request).user
+        caller = cast(RequestOfAPI, request).auth or cast(RequestOfAPI, request).user
         if not settings.RATE_LIMIT or caller is None:
             return True
         kind = "user" if request.auth is None else "token"
@@ -80,14 +80,14 @@ class CallerThrottle(BaseThrottle):
         return self.status.reset
 
 
-def count_page_action(request: PageRequest) -> None:
+def count_page_action(request: RequestOfPage) -> None:
     """Apply RATE_LIMIT to a user's actions on pages, together with the user's API requests by HTTP Basic. Raise Throttled."""
     if settings.RATE_LIMIT and request.user is not None:
         key = f"user:{request.user.account_id}:{request.user.id}"
         enforce_limit(request, rate_limiter.hit(key, settings.RATE_LIMIT, MINUTE))
 
 
-def count_search(request: PageRequest) -> None:
+def count_search(request: RequestOfPage) -> None:
     """Apply RATE_LIMIT to searches on pages, including those of visitors, because a search is slower than a list. Raise Throttled."""
     if request.user is not None:
         count_page_action(request)
@@ -95,20 +95,20 @@ def count_search(request: PageRequest) -> None:
         enforce_limit(request, hit_address(request, "search", settings.RATE_LIMIT, MINUTE))
 
 
-def count_preview(request: PageRequest) -> None:
+def count_preview(request: RequestOfPage) -> None:
     """Count a preview of a text for the user. Raise Throttled."""
     if settings.RATE_LIMIT and request.user is not None:
         key = f"preview:{request.user.account_id}:{request.user.id}"
         enforce_limit(request, rate_limiter.hit(key, MAX_PREVIEWS_PER_MINUTE, MINUTE))
 
 
-def count_export(request: PageRequest) -> None:
+def count_export(request: RequestOfPage) -> None:
     """Count an export for the account. Raise Throttled."""
     if settings.RATE_LIMIT:
         enforce_limit(request, hit(f"export:{request.account.id}", MAX_EXPORTS_PER_MINUTE, MINUTE))
 
 
-def count_picture(request: PageRequest) -> None:
+def count_picture(request: RequestOfPage) -> None:
     """Apply RATE_LIMIT to requests that generate a picture, for each client address. Raise Throttled."""
     if settings.RATE_LIMIT:
         enforce_limit(request, hit_address(request, "picture", settings.RATE_LIMIT, MINUTE))

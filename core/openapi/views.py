@@ -17,7 +17,7 @@ from rest_framework import viewsets
 from rest_framework.request import Request
 
 from core.http.formats import JSONRenderer
-from core.http.requests import PageRequest
+from core.http.requests import RequestOfPage
 from core.openapi.document import serialized
 from core.openapi.schema import DocumentSchema, PageSchema
 
@@ -66,7 +66,7 @@ class SwaggerViewSet(PublicViewSet):
     schema = PageSchema()
 
     def retrieve(self, request: Request) -> HttpResponse:
-        page_request = cast(PageRequest, request._request)
+        page_request = cast(RequestOfPage, request._request)
         has_pages, is_signed_in = page_request.address.site_id is not None, page_request.session is not None
         tokens = format_html(TOKENS, tokens=reverse(settings.TOKENS_URL)) if has_pages else ""
         page = format_html(

@@ -21,16 +21,16 @@ from core.db.transactions import in_transaction
 from core.error_responses import error_response, throttled, unavailable
 from core.errors import Conflict, FieldError, FieldErrors, Throttled
 from core.http import throttling
-from core.http.requests import PageRequest
+from core.http.requests import RequestOfPage
 from core.pages.errors import error_sentence, field_message
 from core.pages.routes import home_path, sign_in_path
-from core.tenants import User
+from core.tenants import TenantUser
 
 
 class Page(View):
     """The base of pages. Without the required `access`, a visitor is redirected to the sign-in page, and a user gets 403."""
 
-    request: PageRequest
+    request: RequestOfPage
 
     http_method_names = ["get", "head", "post"]
     template_name = ""
@@ -87,7 +87,7 @@ class Page(View):
             return redirect_to_sign_in(self.request)
         return None if self.allows(user) else error_response(self.request, 403)
 
-    def allows(self, user: User) -> bool:
+    def allows(self, user: TenantUser) -> bool:
         """Return whether a user has the required access."""
         return user.is_admin if self.access == "admin" else user.is_team if self.access == "team" else True
 
@@ -166,7 +166,7 @@ def no_content(status: int = HTTPStatus.NO_CONTENT) -> HttpResponse:
     return response
 
 
-def redirect_to_sign_in(request: PageRequest) -> HttpResponse:
+def redirect_to_sign_in(request: RequestOfPage) -> HttpResponse:
     """Return a redirect to the sign-in page. After signing in, the user returns to the requested page, or to the page with the form.
 
     The response to a GET by htmx is empty. htmx may request a fragment while the user types, or while the browser navigates to another
@@ -180,7 +180,7 @@ def redirect_to_sign_in(request: PageRequest) -> HttpResponse:
     return redirect(sign_in_path(referring_path(request), unsaved=True))
 
 
-def current_path(request: PageRequest) -> str:
+def current_path(request: RequestOfPage) -> str:
     """Return the path of the page from which htmx sends the request, or the path of the home page."""
     try:
         return request.htmx.current_url_abs_path or home_path()

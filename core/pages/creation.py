@@ -27,7 +27,7 @@ from django.utils.translation import gettext as _
 from core.http.idempotency import KeyedForm, new_form_key
 from core.pages.base import Page
 from core.pages.formatting import date_text, time_text
-from core.tenants import User
+from core.tenants import TenantUser
 
 
 class RowWithId(Protocol):
@@ -80,7 +80,7 @@ class CreatingPage(Page):
     @cached_property
     def keyed_form(self) -> KeyedForm:
         """The key of the form that was sent. It is valid for one form of one page: for the route with its parameters."""
-        match, user = self.request.resolver_match, cast(User, self.request.user)
+        match, user = self.request.resolver_match, cast(TenantUser, self.request.user)
         name = f"{match.view_name} {sorted(match.kwargs.items())}" if match else self.request.path
         return KeyedForm(user, name, self.request.POST.get(FORM_KEY, ""))
 

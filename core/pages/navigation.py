@@ -8,7 +8,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils.functional import Promise
 
-from core.http.requests import PageRequest
+from core.http.requests import RequestOfPage
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class MenuEntry:
     in_dialog: bool = False
     # The parameters of the page for the rows that a page is about: of the form `client_id`, by the key of the resource.
     links: Mapping[str, str] = field(default_factory=dict)
-    # Functions of a `PageRequest`, whose attributes the upper rooms know more precisely.
+    # Functions of a `RequestOfPage`, whose attributes the upper rooms know more precisely.
     is_shown: Callable[[Any], bool] = lambda request: True
     # A number beside the link, such as that of unread notifications. It takes at most one statement, and none for members. 0 is not shown.
     count: Callable[[Any], int] = lambda request: 0
@@ -54,6 +54,6 @@ def register(menu: str, *entries: MenuEntry) -> None:
     _menus[menu] = sorted([*_menus[menu], *entries], key=lambda entry: entry.order)
 
 
-def entries(menu: str, request: PageRequest) -> list[MenuEntry]:
+def entries(menu: str, request: RequestOfPage) -> list[MenuEntry]:
     """Return, in order, the entries of a menu that the user of the request may see."""
     return [entry for entry in _menus[menu] if entry.is_shown(request)]

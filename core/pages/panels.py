@@ -7,10 +7,10 @@ from typing import Any
 from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
-from core.http.requests import PageRequest
+from core.http.requests import RequestOfPage
 
 # A function that returns the HTML of a panel for the row that the page shows, or "" if there is nothing to show. Its first argument is the
-# `PageRequest`, whose attributes the upper rooms know more precisely.
+# `RequestOfPage`, whose attributes the upper rooms know more precisely.
 Renderer = Callable[[Any, Any], SafeString | str]
 
 # A function of the request that returns HTML by id, for those of the rows of a list that have something to show.
@@ -25,7 +25,7 @@ def register(page: str, render: Renderer) -> None:
     _panels[page].append(render)
 
 
-def render_panels(page: str, request: PageRequest, row: Any) -> SafeString:
+def render_panels(page: str, request: RequestOfPage, row: Any) -> SafeString:
     """Return the HTML of the panels of a page, in the order of their registration."""
     return format_html_join("\n", "{}", ((render(request, row),) for render in _panels[page]))
 
@@ -35,7 +35,7 @@ def register_for_rows(page: str, render: RowRenderer) -> None:
     _row_panels[page].append(render)
 
 
-def render_row_panels(page: str, request: PageRequest, ids: Collection[int]) -> dict[int, SafeString]:
+def render_row_panels(page: str, request: RequestOfPage, ids: Collection[int]) -> dict[int, SafeString]:
     """Return the HTML of the panels of each row that has some, by the id of the row."""
     if not ids:
         return {}

@@ -12,7 +12,7 @@ from django.utils import timezone
 from core.db.derived import DerivingQuerySet
 from core.db.tenancy import rows_of
 from core.errors import FieldError
-from core.tenants import Account, User
+from core.tenants import TenantAccount, TenantUser
 
 KEPT_FOR = timedelta(days=30)
 
@@ -135,7 +135,7 @@ class Trashable(models.Model):
             rows.update_unchanged(**{link: self.id, f"trashed_{link}": None})
 
     @transaction.atomic(savepoint=False)
-    def trash(self, *, by: User, at: datetime | None = None) -> None:
+    def trash(self, *, by: TenantUser, at: datetime | None = None) -> None:
         """Move the row, which the caller has locked, to the trash. `at` is the time that is stored, by default now."""
         self.trashed_at, self.trashed_by_id = at or timezone.now(), by.id
         self.save(update_fields=["trashed_at", "trashed_by_id"])
@@ -151,7 +151,7 @@ class Trashable(models.Model):
 
 
 def trash_contents(
-    account: Account, kinds: Mapping[str, type[Trashable]], *, limit: int, **filters: Any
+    account: TenantAccount, kinds: Mapping[str, type[Trashable]], *, limit: int, **filters: Any
 ) -> "models.QuerySet[Any, dict[str, Any]]":
     """Return the trashed rows of these kinds (model by resource key) as dicts, newest first: `limit` of each kind.
 
@@ -170,7 +170,7 @@ def trash_contents(
     return first.union(*others, all=True).order_by(*newest_first, "resource") if others else first
 
 
-def restore(account: Account, kinds: Mapping[str, type[Trashable]], id: int) -> tuple[str, Trashable] | None:
+def restore(account: TenantAccount, kinds: Mapping[str, type[Trashable]], id: int) -> tuple[str, Trashable] | None:
     """Restore the row with an id, of any of these kinds. Return its resource key and the row, or None if no such row is in the trash.
 
     Raise FieldError if the row cannot be restored, or if rows of several kinds have the id.
