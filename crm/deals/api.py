@@ -122,7 +122,7 @@ class NestedClient(WireField):
         else:
             client = lookup.client(holders[0])
             if client is None:
-                raise ConcurrentUpdate(f"Client {holders[0]} went to the trash meanwhile")
+                raise ConcurrentUpdate(f"Client {holders[0]} was moved to the trash by another request")
             # Only external ids with new keys are added to the client. The rest of the input is ignored and not validated.
             others = {key: value for key, value in data["external_ids"].items() if key not in client.external_ids}
             serializer = NestedClientSerializer(

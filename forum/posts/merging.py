@@ -118,13 +118,13 @@ class Mergeable(TenantModel, Trashable):
             [Int8(self.account_id), Int8(self.id), Int2(self.visibility), *values],
         )
         if not rows:
-            raise ConcurrentUpdate("The post was erased meanwhile")
+            raise ConcurrentUpdate("The post was erased by another request")
         number, visibility_before = len(self.RELOADED_FIELDS), self.visibility
         self._reload(rows[0][:number])
         self.visibility, _setting, *inserted = rows[0][number:]
         self.check_not_merged()
         if self.visibility != visibility_before:
-            raise ConcurrentUpdate("The visibility of the post changed meanwhile")
+            raise ConcurrentUpdate("Another request changed the visibility of the post")
         return None if inserted[0] is None else tuple(inserted)
 
     def check_not_merged(self) -> None:

@@ -60,7 +60,7 @@ class BulkClientLookup(BulkLookup):
             or any(pair not in locked[id].held_pairs for pair, id in holder_ids.items())
             or any(locked[id].email_key != key for key, id in self._oldest_by_email.items())
         ):
-            raise ConcurrentUpdate("A client changed meanwhile")
+            raise ConcurrentUpdate("Another request changed a client that this request names")
         self._rows |= locked
 
     def lock_guests(self, bodies: Collection[dict[str, object]]) -> None:
@@ -73,7 +73,7 @@ class BulkClientLookup(BulkLookup):
         only_ids = {ids[0]: key for key, ids in self._guests.items() if len(ids) == 1 and ids[0] not in self._rows}
         locked = {row.id: row for row in rows.locked().filter(id__in=only_ids).order_by("id")} if only_ids else {}
         if locked.keys() != only_ids.keys() or any(row.email_key != only_ids[id] for id, row in locked.items()):
-            raise ConcurrentUpdate("A client changed meanwhile")
+            raise ConcurrentUpdate("Another request changed a client that this request names")
         self._rows |= locked
 
     def only_client_with_email(self, email: object) -> Client | None:

@@ -52,7 +52,7 @@ class CRMViewSet(Listing, ResourceViewSet):
             super().check(**serializers_by_key)
         except FieldErrors:
             if self.lookup.skipped_lookup:
-                raise ConcurrentUpdate("What was not looked up may be wrong too") from None
+                raise ConcurrentUpdate("The first attempt did not look up the external ids of the new row") from None
             raise
 
     def perform_create(self, serializer: ResourceSerializer) -> None:
