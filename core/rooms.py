@@ -35,8 +35,7 @@ class Room(AppConfig):
 
     def packages(self) -> list[str]:
         """Return the dotted names of the packages: the room itself, and its subjects."""
-        subjects = self.subjects or sorted(path.parent.name for path in Path(self.path).glob("*/__init__.py"))
-        return [self.name, *(f"{self.name}.{subject}" for subject in subjects)]
+        return [self.name, *(f"{self.name}.{subject}" for subject in self.subjects)]
 
 
 def installed_rooms() -> list[Room]:

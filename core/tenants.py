@@ -1,4 +1,4 @@
-"""What this room needs of an account, its users and its addresses, for type hints. The room `accounts` has the models."""
+"""Protocols of accounts, users and addresses with the attributes that this room reads, for type hints. `accounts` has the models."""
 
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo

@@ -1,4 +1,4 @@
-"""Who sees an entry of a menu."""
+"""The conditions under which entries of menus are shown."""
 
 from accounts.hosts.requests import PageRequest
 

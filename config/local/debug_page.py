@@ -1,4 +1,4 @@
-"""What Django's debug page hides in `make dev`."""
+"""The filter of secrets on Django's debug page in `make dev`."""
 
 import os
 from typing import Any

@@ -14,22 +14,7 @@ from core.db.tenancy import TenantModel, folded_fields, next_ids
 from core.rows.additional_fields import merge
 from core.rows.declared import FieldType, Moment, RowId
 from core.rows.trash import Trashable, assign_links
-from core.rows.trimmed import TrimmedCharField
 from core.search.operations import PENDING_LIST_LIMIT
-
-
-def optional_text(max_length: int = 255) -> "models.CharField[Any, Any]":
-    """Return a text column in which null means that no value was given."""
-    return models.CharField(max_length=max_length, null=True, blank=True)
-
-
-def optional_trimmed_text() -> "TrimmedCharField[Any, Any]":
-    """Return a text column without blanks at the ends, in which null means that no value was given."""
-    return TrimmedCharField(max_length=255, null=True, blank=True)
-
-
-def optional_long_text() -> "models.CharField[Any, Any]":
-    return optional_text(65_536)
 
 
 def list_indexes(name: str) -> list[models.Index]:

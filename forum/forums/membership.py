@@ -1,4 +1,4 @@
-"""Who belongs to a forum.
+"""The members of a forum.
 
 The access of a forum (`ForumAccess`) says who enters it. In a forum that is not open to everyone, a user of the account is a member in one
 of three ways: the team invited or added them, their e-mail or its domain is on the list of the forum, or a client or contact with their

@@ -1,4 +1,4 @@
-"""What the team has yet to do with a post: the conditions of the tabs of its inbox (`forum.inbox.tabs`), and their indexes."""
+"""The conditions of the posts that wait for the team, one for each tab of the inbox (`forum.inbox.tabs`), and their indexes."""
 
 from django.db.models import Q
 

@@ -1,6 +1,6 @@
-"""What queues the rows on which the figures of suggestions depend (`team.backers.post_revenue`): the writes of these rows, as derivations
-(`core.db.derived`), and changes of an outcome or of the currency of the account.
+"""The queue of the rows on which the figures of suggestions depend (`team.backers.post_revenue`).
 
+Derivations (`core.db.derived`) add the rows that are written. Changes of an outcome or of the currency of the account add the whole account.
 The forum queues the suggestions of votes (`forum.votes.models.VoteChange`), because a vote must release the row of its post before another
 statement.
 """

@@ -1,4 +1,4 @@
-"""How the deals that entered a stage in a period went on. The report shows the numbers, and the list of deals has a filter for each of them.
+"""The results of the deals that entered a stage in a period. The report shows their numbers, and the list of deals has a filter for each result.
 
 A deal may enter a stage more than once, and each time counts. The result depends on the status that followed:
 

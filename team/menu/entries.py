@@ -1,4 +1,4 @@
-"""What the entries of the team's pages in the menus share."""
+"""The group, the condition and the parameter that several menu entries of the team's pages use."""
 
 from accounts.hosts.requests import PageRequest
 from accounts.layout.navigation import is_team
