@@ -8,7 +8,7 @@ A name begins with its room. For a page the subject follows (`forum-post`), for 
 from django.urls import URLPattern
 
 from core import error_responses
-from core.api.routing import resource_urls
+from core.api.resource_routes import resource_urls
 from core.registry import registry
 from core.rooms import import_modules
 from forum.xml.urls import categories, first_page

@@ -18,7 +18,7 @@ from core.search.declaration import searched_models
 from tests.support.client import Client
 from tests.support.examples import ROOT, UPDATING, Example, compare_pasted, paste, run_document
 from tests.support.rooms import ROOMS
-from tests.support.routes import routes
+from tests.support.routes import TABLE, routes
 from tests.support.service import READY
 
 
@@ -46,7 +46,9 @@ def route_of(example: Example) -> tuple[str, str]:
 
 def test_examples_of_the_interface_cover_every_route(demo):
     examples = run_document(ROOT / "docs" / "interface.md", demo)
-    assert routes() - {route_of(example) for example in examples} == set()
+    # The API examples in the settings show the routes of a resource that is nothing but its declaration.
+    declared = {(row.method, row.route) for row in TABLE if row.is_derived}
+    assert routes() - declared - {route_of(example) for example in examples} == set()
 
 
 SEARCHED_FIELDS_ARE_MISSING = "docs/interface.md does not list the searched fields of {0}; run `make docs`: {1}"

@@ -10,6 +10,7 @@ from tests.support import calls
 from tests.support.examples import ROOT, UPDATING
 from tests.support.fill import fill
 from tests.support.queries import capture_queries
+from tests.support.resources import without_rows
 from tests.support.route_table import DOCUMENT, LINE, lines, read_line
 from tests.support.routes import TABLE, Row, caller, routes, send
 from tests.support.tables import table
@@ -51,12 +52,34 @@ def measured(acme) -> dict[tuple[str, str], tuple[str, int]]:
 
 
 def test_every_route_has_a_line_in_the_table():
+    if UPDATING:
+        add_resources()
     documented = [(method, line.route) for line in lines() for method in line.methods]
     assert len(documented) == len(set(documented)), "a route is in the table twice"
     missing = sorted(f"{method} /{route}" for method, route in routes() - set(documented))
     assert missing == [], "the table at the end of docs/interface.md has no line for these"
     not_served = sorted(f"{method} /{route}" for method, route in set(documented) - routes())
     assert not_served == [], "the table at the end of docs/interface.md has a line for these, which are not served"
+
+
+def add_resources() -> None:
+    """Add the lines of resources without any. The next test measures their statements."""
+    for resource in without_rows({line.route for line in lines()}):
+        subject = resource.package.replace(".", "/")
+        path, test = f"/app/{resource.collection}", f"tests/{subject}/test_{resource.collection}.py"
+        new = [
+            f"| {methods} | `{path}{suffix}.json` | team | 0 | `{test}` |"
+            for methods, suffix in (
+                ("POST", ""),
+                ("GET", ""),
+                ("GET", "/{id}"),
+                ("PUT, PATCH", "/{id}"),
+                ("DELETE", "/{id}"),
+            )
+        ]
+        text = DOCUMENT.read_text()
+        end = list(LINE.finditer(text))[-1].end()
+        DOCUMENT.write_text("\n".join([text[:end], *new]) + text[end:])
 
 
 def test_permissions_and_numbers_of_statements_are_as_documented(measured):

@@ -17,7 +17,6 @@ from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldErrors
-from core.registry import Resource
 from core.rows.access import ALL_ROWS, prepared_access
 
 
@@ -37,7 +36,7 @@ class ResourceViewSet(JSONViewSet):
 
     def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
-        if isinstance(resource := getattr(vars(cls).get("model"), "api_resource", None), Resource):
+        if (resource := getattr(vars(cls).get("model"), "api_resource", None)) is not None:
             cls.key = vars(cls).get("key", resource.key)
             cls.route = vars(cls).get("route", resource.route)
 

@@ -52,7 +52,7 @@ def links(model: type[models.Model]) -> Iterator[tuple[str, type[models.Model]]]
         if isinstance(field, RowId) and field.relation:
             yield field.attname, related_model(field.relation)
     if issubclass(model, Trashable):
-        yield "trashed_by_id", related_model("users")
+        yield "trashed_by_id", apps.get_model(settings.AUTH_USER_MODEL)
 
 
 def related_model(relation: str) -> type[models.Model]:

@@ -12,6 +12,7 @@ from accounts.statuses.models import Status
 from accounts.users.digests import digest_of
 from accounts.users.invitations import Invitation
 from accounts.users.models import User
+from core.registry import registry
 from forum.content_reports.models import ContentReport
 from forum.forums.membership import ForumMember
 from forum.notifications.models import NotificationReason
@@ -34,6 +35,7 @@ from tests.support.factories import (
     make_user,
     make_user_link,
 )
+from tests.support.resources import make_row
 from webhooks.models import Endpoint
 
 SECRET = "acme-secret"
@@ -176,7 +178,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     process_batch(account.id)
     message = make_message(user, f"{label} message")
     draft = make_draft(user, message.post, subject=f"{label} draft")
-    return SimpleNamespace(
+    ids = SimpleNamespace(
         message=draft.id,
         bulk_change=bulk_change.id,
         view=view.id,
@@ -210,6 +212,10 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         post_status=statuses[Status.Kind.POST].id,
         partner_key=account.partner_key,
     )
+    for resource in registry:
+        if not hasattr(ids, resource.key):
+            setattr(ids, resource.key, make_row(resource, user, ids).id)
+    return ids
 
 
 def fill_both(acme, other) -> SimpleNamespace:

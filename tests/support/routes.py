@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 from django.urls import get_resolver
 
 from accounts.users.models import User
+from core.registry import Resource
 from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import PASSWORD, make_token
+from tests.support.resources import body_of, request_example, without_rows
 
 
 class Row(NamedTuple):
@@ -29,6 +31,8 @@ class Row(NamedTuple):
     admins_only: bool = False
     # The route needs no credentials.
     public: bool = False
+    # The row is derived from the declaration of a resource.
+    is_derived: bool = False
 
     @property
     def is_json(self) -> bool:
@@ -388,6 +392,27 @@ TABLE = [
     Row("GET", "app/openapi.json", member=200, public=True),
     Row("GET", "app/docs/swagger", member=200, public=True),
 ]
+
+
+def derived_rows(resource: Resource) -> list[Row]:
+    """Return the routes of a resource that has no rows above."""
+
+    def body(ids: SimpleNamespace) -> dict[str, Any]:
+        return {resource.key: body_of(resource, ids)}
+
+    links = [name for name in request_example(resource) if name.endswith("_id")]
+    collection = f"app/{resource.collection}"
+    rows = [
+        Row("POST", f"{collection}.json", body, team=201, foreign=links or None),
+        Row("GET", f"{collection}.json"),
+        Row("GET", f"{collection}/<id:id>.json"),
+        Row("PUT", f"{collection}/<id:id>.json", body, foreign=links or None),
+        Row("DELETE", f"{collection}/<id:id>.json"),
+    ]
+    return [row._replace(is_derived=True) for row in rows]
+
+
+TABLE += [row for resource in without_rows({row.route for row in TABLE}) for row in derived_rows(resource)]
 # A PATCH request is answered as a PUT request.
 TABLE += [row._replace(method="PATCH") for row in TABLE if row.method == "PUT"]
 

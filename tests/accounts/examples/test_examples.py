@@ -12,6 +12,7 @@ from django.urls import get_resolver
 from accounts.examples.operations import examples, indent_xml, sections
 from accounts.examples.requests import indent_json
 from core.openapi.document import document
+from core.registry import registry
 from tests.support.examples import Example
 from tests.support.factories import PASSWORD, make_client, make_post
 from tests.support.fill import fill
@@ -27,11 +28,8 @@ OPERATIONS = {
     for method, operation in methods.items()
 }
 # The kinds of rows whose ids examples have.
-KINDS_OF_IDS = (
-    *("bulk_changes", "clients", "contacts", "contact_lists", "deals", "customer_messages", "field_definitions"),
-    *("merges", "notes", "notifications", "pipelines", "posts", "saved_views", "statuses", "user_groups"),
-    *("user_links", "users", "webhooks"),
-)
+# The rows of which an example shows the id, beside those of resources.
+KINDS_OF_IDS = ("bulk_changes", "merges", "notifications", "saved_views", "users", "webhooks")
 # Only a partner may create accounts; no bulk change and no message is running; a message is sent with its own number of recipients.
 NOT_RUNNABLE = ("create_account", "cancel_bulk_change", "cancel_message", "send_message")
 
@@ -50,7 +48,9 @@ def alice(filled) -> Visitor:
 
 @pytest.fixture
 def known_ids(filled) -> set[int]:
-    return {id for kind in KINDS_OF_IDS for id in getattr(filled.account, kind).values_list("id", flat=True)}
+    rows = [getattr(filled.account, kind) for kind in KINDS_OF_IDS]
+    rows += [resource.rows_of(filled.account) for resource in registry]
+    return {id for kind in rows for id in kind.values_list("id", flat=True)}
 
 
 def example_elements(page) -> dict:
