@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.api.resources import ResourceViewSet
 
 # A function that returns, for an account, a query for at most one row with one column: the sample value.
-Sample = Callable[[Any], QuerySet[Any, Any]]
+Sample = Callable[[Any], QuerySet[Model, object]]
 
 
 @dataclass(frozen=True)
@@ -127,6 +127,6 @@ class Registry:
 registry = Registry()
 
 
-def newest_id(rows: QuerySet[Any]) -> QuerySet[Any, Any]:
+def newest_id(rows: QuerySet[Model]) -> QuerySet[Model, object]:
     """Return the query for the id of the newest row, for `Resource.samples`."""
     return rows.order_by("-id").values("id")[:1]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext_lazy as _
@@ -15,6 +15,7 @@ from core.api.fields import (
     DateField,
     DateTimeField,
     DecimalField,
+    FieldOptions,
     IntegerField,
     WireField,
     long_text_field,
@@ -47,7 +48,7 @@ class FloatField(DecimalField):
 class AnyScalarField(WireField):
     """A text, a number, true or false, stored as it was sent."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> object:
         if isinstance(data, bool):
             return data
         if isinstance(data, str | dict | list):
@@ -85,18 +86,18 @@ class AdditionalFieldsField(WireField):
         "key": "key {key} is not a text of 1-{most} characters",
     }
 
-    def __init__(self, typed: FieldTypes, **kwargs: Any) -> None:
+    def __init__(self, typed: FieldTypes, **kwargs: Unpack[FieldOptions]) -> None:
         self.typed = typed
         super().__init__(**kwargs)
 
-    def run_validation(self, data: Any = empty) -> Any:
+    def run_validation(self, data: object = empty) -> object:
         return super().run_validation({} if data is None else data)
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: object) -> dict[str, object]:
         data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         errors: list[FieldError] = []
         for key, value in data.items():
             if not key.strip() or len(key) > self.MAX_KEY_LENGTH or not is_xml_text(key):

@@ -1,9 +1,9 @@
 """The base of the views of JSON resources: create, read, update, delete."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
@@ -18,6 +18,8 @@ from core.db.tenancy import account_of
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldErrors
 from core.rows.access import ALL_ROWS, prepared_access
+
+RowT = TypeVar("RowT")
 
 
 class ResourceViewSet(JSONViewSet):
@@ -34,12 +36,12 @@ class ResourceViewSet(JSONViewSet):
     route: str
     model: type[Model]
 
-    def get_success_headers(self, data: dict[str, Any]) -> dict[str, str]:
+    def get_success_headers(self, data: Mapping[str, Any]) -> dict[str, str]:
         """Return the header with the URL of a new row."""
         return {"Location": self.base_url + path_of(self.route, data["id"])}
 
     def find_object(self, id: int, *, locked: bool) -> object:
-        query = row_query(hashable(type(self)))
+        query = row_query(type(self))
         return query.first(account_id=self.account.id, id=id, locked=locked, **access_arguments(self))
 
     def lock_row(self) -> None:
@@ -51,7 +53,7 @@ class ResourceViewSet(JSONViewSet):
         return self.write(lambda: self.find_existing(self.read_content(None)))
 
     def retrieve(self, request: Any, id: int) -> HttpResponse:
-        query = values_query(hashable(type(self)))
+        query = values_query(type(self))
         values = query.first(account_id=self.account.id, ids=[id], **access_arguments(self))
         if values is None:
             raise Http404
@@ -68,17 +70,19 @@ class ResourceViewSet(JSONViewSet):
         """Return the input for a row, or for a new row if `row` is None: the value under the key of the resource."""
         return self.complete(to_object(self.body.get(self.key)), row)
 
-    def complete(self, data: Any, row: Any = None) -> Any:
+    def complete(self, data: object, row: object = None) -> object:
         """Return the input for one resource, completed with fields that are outside the resource's object in the body."""
         return data
 
-    def write(self, find: Callable[[], Any], read: Callable[[Any], Any] | None = None) -> HttpResponse:
+    def write(
+        self, find: Callable[[], RowT | None], read: Callable[[RowT | None], object] | None = None
+    ) -> HttpResponse:
         """Update the locked row that `find` returns, or create a row if `find` returns None. Return the response with the row.
 
         `read` returns the input for the row. The default is `read_content`.
         """
 
-        def write_row() -> tuple[Any, bool]:
+        def write_row() -> tuple[object, bool]:
             row = find()
             data = (read or self.read_content)(row)
             serializer = self.get_serializer(row, data=data, partial=row is not None)
@@ -121,50 +125,50 @@ class ResourceViewSet(JSONViewSet):
         row.trash(by=self.request.user)
 
 
-def hashable(view: type[Any]) -> Any:
-    """Return the class of a view unchanged, but typed as Any. For an argument of a cached function, mypy would reject the class."""
-    return view
-
-
-def access_arguments(view: JSONViewSet) -> dict[str, Any]:
+def access_arguments(view: JSONViewSet) -> dict[str, object]:
     """Return the arguments of `row_query` and `values_query` for the access; none if the access makes no difference."""
-    return view.access.arguments if view.access.is_limited and depends_on_access(hashable(type(view))) else {}
+    return view.access.arguments if view.access.is_limited and depends_on_access(type(view)) else {}
 
 
 @cache
-def depends_on_access(view: type[Any], method: str = "get_queryset") -> bool:
+def depends_on_access(view: type[JSONViewSet], method: str = "get_queryset") -> bool:
     """Return whether the rows that a method of a view returns differ between users."""
     account, statements = account_of(0), []
     for access in (ALL_ROWS, prepared_access([0])):
         rows = getattr(view.for_account(account, access), method)()
         statements.append(rows.query.sql_with_params())
-    return statements[0] != statements[1]
+    return bool(statements[0] != statements[1])
 
 
 @cache
-def row_query(viewset: type[Any]) -> PreparedQuery:
+def row_query(viewset: type[ResourceViewSet]) -> PreparedQuery:
     """Return the query for a row of a `ResourceViewSet` by its id."""
 
     @prepared(account_id=int, id=int, responsible_ids=list)
-    def query(account_id: int, id: int, locked: bool, responsible_ids: Collection[int] | None = None) -> QuerySet[Any]:
+    def query(
+        account_id: int, id: int, locked: bool, responsible_ids: Collection[int] | None = None
+    ) -> QuerySet[Model]:
         view = viewset.for_account(account_of(account_id), prepared_access(responsible_ids))
-        rows: Any = view.get_queryset().filter(id=id)[:1]
-        return rows.locked() if locked else rows
+        rows: Any = view.get_queryset()
+        found: QuerySet[Model] = (rows.locked() if locked else rows).filter(id=id)[:1]
+        return found
 
     return query
 
 
 @cache
-def values_query(viewset: type[Any]) -> PreparedQuery:
+def values_query(viewset: type[JSONViewSet]) -> PreparedQuery:
     """Return the query for the values of the columns that a response shows, in no particular order of rows.
 
     `viewset` is a `ResourceViewSet` or a `Listing`.
     """
 
     @prepared(account_id=int, ids=list, responsible_ids=list)
-    def query(account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+    def query(
+        account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None
+    ) -> QuerySet[Model, object]:
         view = viewset.for_account(account_of(account_id), prepared_access(responsible_ids))
-        rows: Any = view.get_queryset().order_by().filter(id__any=ids)
+        rows: QuerySet[Model] = view.get_queryset().order_by().filter(id__any=ids)
         return rows.values_list(*viewset.serializer_class.columns)
 
     return query

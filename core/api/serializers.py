@@ -51,9 +51,9 @@ def declared_fields(serializer: "type[WireSerializer] | WireSerializer") -> dict
     return cast(dict[str, WireField], serializer._declared_fields)
 
 
-def arguments_of(field: Any) -> tuple[list[Any], dict[str, Any]]:
+def arguments_of(field: WireField) -> tuple[list[object], dict[str, object]]:
     """Return the positional and keyword arguments with which a field was created. DRF stores them to copy the field."""
-    return field._args, field._kwargs
+    return field._args, field._kwargs  # type: ignore[attr-defined]
 
 
 def copy_field(field: WireField) -> WireField:
@@ -86,6 +86,10 @@ def make_field(column: DeclaredField) -> WireField:
     return kind(required=True) if column.is_required else kind()
 
 
+# The values of a serializer by field.
+Values = dict[str, Any]
+
+
 class WireSerializer(serializers.Serializer[object]):
     """An object whose fields are `WireField`s."""
 
@@ -93,13 +97,13 @@ class WireSerializer(serializers.Serializer[object]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.values: dict[str, Any] = {}
+        self.values: Values = {}
         if hasattr(self, "initial_data"):
             self.initial_data = to_object(self.initial_data)
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: Any) -> Values:
         """Return the values of the fields. Raise FieldErrors with the errors of all fields."""
-        values: dict[str, Any] = {}
+        values: Values = {}
         errors: list[FieldError] = []
         for field in cast(Iterable[WireField], self._writable_fields):
             try:
@@ -112,7 +116,7 @@ class WireSerializer(serializers.Serializer[object]):
             raise FieldErrors(errors)
         return values
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> Values:
         """Validate the data, and set and return `values`. Raise FieldErrors."""
         self.values = self.run_validation(self.initial_data)
         return self.values
@@ -211,12 +215,12 @@ class ResourceSerializer(WireSerializer):
 
     def get_fields(self) -> dict[str, Any]:
         """Return copies of the fields to read: the fields that were sent and, for a new resource, the required fields."""
-        data: Any = getattr(self, "initial_data", None)
+        data: object = getattr(self, "initial_data", None)
         sent = data.keys() if isinstance(data, dict) else set()
         names = self.writable.keys() & sent | (set() if self.partial else self.required_names)
         return {name: copy_field(declared_fields(self)[name]) for name in sorted(names, key=self.writable.__getitem__)}
 
-    def run_validation(self, data: Any = serializers.empty) -> Any:
+    def run_validation(self, data: object = serializers.empty) -> Any:
         if data is None or data is serializers.empty:
             raise FieldError("", MISSING, "required")
         if not isinstance(data, dict):

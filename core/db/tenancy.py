@@ -6,13 +6,14 @@ between tenant tables are composite (`account_id, client_id`), so that the datab
 """
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from core.db.derived import writing, writing_row
 from core.db.fields import PlainField
@@ -27,7 +28,7 @@ class AccountIdField(PlainField, models.BigIntegerField):
         kwargs["editable"] = False
         super().__init__(*args, **kwargs)
 
-    def get_db_prep_save(self, value: Any, connection: Any) -> Any:
+    def get_db_prep_save(self, value: object, connection: BaseDatabaseWrapper) -> object:
         # The trigger replaces NULL with the next id.
         return None if value is None else super().get_db_prep_save(value, connection)
 
@@ -105,7 +106,7 @@ def foreign_object(
     to: type[models.Model] | str,
     column: str,
     *,
-    on_delete: Any = models.DO_NOTHING,
+    on_delete: Callable[..., None] = models.DO_NOTHING,
     related_name: str = "+",
     null: bool = False,
 ) -> "models.ForeignObject[Any, Any]":

@@ -1,7 +1,6 @@
 """The error responses of the APIs, as JSON or XML. They are always in English."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 from django.http import HttpResponse
@@ -68,7 +67,7 @@ def envelope(
     """Return the JSON object of an error response."""
     with use_english():
         sentence = sentence_of(errors[0]) if errors else str(message or DEFAULT_MESSAGES[status])
-        body: dict[str, Any] = {"code": CODES[status], "message": replace_non_xml(sentence)}
+        body: dict[str, object] = {"code": CODES[status], "message": replace_non_xml(sentence)}
         if errors:
             texts: dict[str, list[str]] = {}
             body["errors"] = texts

@@ -33,7 +33,7 @@ MAX_KEY_LENGTH = 255
 class IdempotentView(Protocol):
     """The attributes of `core.api.views.TenantViewSet` that this module uses."""
 
-    request: Any
+    request: RequestOfAPI
     shown_once: tuple[str, ...]
 
     @property
@@ -77,7 +77,7 @@ class IdempotentAnswer(models.Model):
         return self.key
 
     @classmethod
-    def from_response(cls, view: "IdempotentView", response: HttpResponse, **values: Any) -> Self:
+    def from_response(cls, view: "IdempotentView", response: HttpResponse, **values: object) -> Self:
         """Return a new row that stores `response`, without the secrets that are `shown_once`."""
         body = response.content
         data: Any = getattr(response, "data", None)
@@ -100,7 +100,7 @@ def accepts_key(method: str | None, action: str | None) -> bool:
 
 def key_of(request: Request) -> str | None:
     """Return the key of a request, or None. Raise FieldError for an invalid key."""
-    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    key: str | None = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return None
     key = key.strip()
@@ -121,8 +121,8 @@ def respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpRes
 
 
 def _respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
-    request: RequestOfAPI = view.request
-    identity: dict[str, Any] = {
+    request = view.request
+    identity = {
         "account_id": view.account.id,
         "caller": f"token {request.auth.id}" if request.auth else f"user {request.user.id}",
         "key": key,
@@ -149,7 +149,7 @@ def fingerprint_of(request: Request, options: list[str]) -> bytes:
     A token is left out, because a client may send it in different places. Raise ParseError for a body that is nested too deeply.
     """
     query = [pair for pair in parse_qsl(request.META["QUERY_STRING"], keep_blank_values=True) if pair[0] != "api_token"]
-    body: Any = request.data
+    body: object = request.data
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if name != "api_token"}
     try:
@@ -172,7 +172,7 @@ class KeyedForm:
 
     def __init__(self, user: TenantUser, name: str, form_key: str) -> None:
         key = hashlib.sha256(json.dumps([name, form_key or new_form_key()]).encode()).hexdigest()
-        self.identity: dict[str, Any] = {
+        self.identity = {
             "account_id": user.account_id,
             "caller": f"form of user {user.id}",
             "key": key,

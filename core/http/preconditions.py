@@ -4,10 +4,10 @@ The condition is about the response of a GET of the same URL. A write with a con
 carried out in the same transaction.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import Protocol
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
@@ -17,6 +17,8 @@ from rest_framework.exceptions import APIException
 from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import FieldErrors
+from core.http.api_requests import RequestOfAPI
+from core.tenants import TenantAccount
 
 METHODS = ("PUT", "PATCH", "DELETE")
 HEADERS = ("HTTP_IF_MATCH", "HTTP_IF_UNMODIFIED_SINCE", "HTTP_IF_NONE_MATCH")
@@ -27,13 +29,13 @@ GZIP_SUFFIX = "-gzip"
 class ConditionalView(Protocol):
     """The attributes of a view that this module uses (`core.api.views.TenantViewSet`)."""
 
-    request: Any
+    request: RequestOfAPI
     action_map: dict[str, str]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
 
     @property
-    def account(self) -> Any: ...
+    def account(self) -> TenantAccount: ...
 
     def lock_row(self) -> None:
         """Lock the row that the URL names, if there is one."""
@@ -96,7 +98,7 @@ def current_response(view: ConditionalView) -> HttpResponse | None:
         return None
     reader = copy(view)
     reader.prepare_reading(action)
-    request: Any = view.request._request
+    request = view.request._request
     method, request.method = request.method, "GET"
     try:
         return reader.render(getattr(reader, action)(view.request, *view.args, **view.kwargs))
@@ -104,7 +106,7 @@ def current_response(view: ConditionalView) -> HttpResponse | None:
         request.method = method
 
 
-def check(headers: dict[str, Any], current: HttpResponse | None) -> None:
+def check(headers: Mapping[str, str], current: HttpResponse | None) -> None:
     """Raise PreconditionFailed if a condition does not hold for the current response (RFC 9110, section 13.2.2)."""
     etag = None if current is None else etag_of(current.content)
     if "HTTP_IF_MATCH" in headers:

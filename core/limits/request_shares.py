@@ -18,7 +18,7 @@ from django.conf import settings
 
 from core.errors import ShareExceeded
 from core.limits import client_address
-from core.tenants import Caller
+from core.tenants import Caller, TenantAddress
 
 # The shares are limited for this number of seconds after a request of another account.
 CONTENTION = 10.0
@@ -131,8 +131,10 @@ class SharingRequest(Protocol):
     """The attributes of a request that `hold_share` uses."""
 
     share: RequestShare | None
-    address: Any
-    META: Any
+    META: dict[str, Any]
+
+    @property
+    def address(self) -> TenantAddress: ...
 
 
 def hold_share(request: SharingRequest, user: Caller | None) -> None:

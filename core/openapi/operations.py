@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 from django.db.models import Model
+from rest_framework.views import APIView
 
 from core.api.serializers import ResourceSerializer
 from core.openapi.values import JSONSchema
@@ -60,7 +61,7 @@ class Operation:
     # only the values that differ from this example. An empty request has no keys, except for the token.
     request: Any = None
     response: Any = None
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, object] = field(default_factory=dict)
     # The names of the query parameters that a request must have.
     required: tuple[str, ...] = ()
     # Statuses of success. The example of the response belongs to the first of them. The default is 201 for a create, else 200.
@@ -107,7 +108,7 @@ def entries() -> dict[str, dict[str, Any]]:
     }
 
 
-def operation_of(method: str, path: str, view: Any) -> Operation:
+def operation_of(method: str, path: str, view: APIView) -> Operation:
     """Return the description of an operation. A PATCH that has none is described by the PUT of the same path."""
     is_repeated = method == "PATCH" and f"PATCH {path}" not in entries()
     route = f"{'PUT' if is_repeated else method} {path}"

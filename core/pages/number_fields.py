@@ -9,6 +9,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.forms.renderers import BaseRenderer
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
@@ -59,7 +60,9 @@ class TypedNumberInput(forms.TextInput):
     def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> object:
         return answered_text(data, name)
 
-    def render(self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None) -> SafeString:
+    def render(
+        self, name: str, value: object, attrs: dict[str, Any] | None = None, renderer: BaseRenderer | None = None
+    ) -> SafeString:
         html = super().render(name, value, attrs, renderer)
         question = number_question(name, str(value or ""), (attrs or {}).get("id", name), currency=self.currency)
         return format_html("{}{}", html, question)

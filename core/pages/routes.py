@@ -23,7 +23,7 @@ def register_start_page(find: StartPage) -> None:
     _start_pages.append(find)
 
 
-def start_path(account: Any, user: Any) -> str:
+def start_path(account: object, user: object) -> str:
     """Return the path of the page at which a user of the account starts. Visitors, whose `user` is None, start at the home page."""
     paths = (find(account, user) for find in _start_pages if user is not None)
     return next(filter(None, paths), None) or home_path()

@@ -3,7 +3,6 @@
 import re
 from datetime import datetime
 from functools import cache, lru_cache
-from typing import Any
 from urllib.parse import urlencode
 
 import lucide
@@ -110,7 +109,7 @@ def new_entry_path(context: Context, entry: MenuEntry) -> str:
 
 @template_function
 @pass_context
-def panels(context: Context, page: str, row: Any) -> SafeString:
+def panels(context: Context, page: str, row: object) -> SafeString:
     """Return the panels that other rooms add to a page (`core.pages.panels`). `row` is the row that the page shows."""
     return render_panels(page, context["request"], row)
 
