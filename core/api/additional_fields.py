@@ -21,7 +21,7 @@ from core.api.fields import (
     long_text_field,
     to_object,
 )
-from core.api.serializers import ResourceSerializer, declared_fields, format_time
+from core.api.serializers import ResourceSerializer, Values, declared_fields, format_time
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 from core.rows.additional_fields import MAX_FIELDS, MAX_JSON_LENGTH, merge, to_json, to_json_value
@@ -137,7 +137,7 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         cls._declared_fields = {**typed, **declared_fields(cls)}
         super().__init_subclass__(**kwargs)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: Values) -> Values:
         """Move the typed fields into `additional_fields`, and check the limits of the result."""
         before = self.instance.additional_fields if self.instance else {}
         changes = values.pop("additional_fields", {})
@@ -158,7 +158,7 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         return values
 
     @classmethod
-    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> dict[str, Any]:
+    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> Values:
         data = super().represent_values(values, zone)
         if stored := cls.additional_fields_of(data):
             fields = {
@@ -171,7 +171,7 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         return data
 
     @classmethod
-    def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def additional_fields_of(cls, data: Values) -> Values:
         """Return the additional fields of a response. A subclass may omit some of them."""
-        fields: dict[str, Any] = data["additional_fields"]
+        fields: Values = data["additional_fields"]
         return fields

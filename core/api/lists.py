@@ -19,7 +19,7 @@ from core.db.tenancy import account_of
 from core.errors import FieldError, FieldErrors
 from core.rows.access import ALL_ROWS
 from core.rows.last_changes import has_last_changes, last_changes_of, order_by_change
-from core.search.queries import MAX_RESULTS, estimate_counts, first_rows_cte, search, search_transaction
+from core.search.queries import MAX_RESULTS, Step, estimate_counts, first_rows_cte, search, search_transaction
 
 T = TypeVar("T")
 
@@ -45,13 +45,13 @@ def scan_in_order(rows: QuerySet[Model], list_rows: QuerySet[Model], *, start: i
     return ids if len(ids) == stop - start else None
 
 
-def scan_same_table(rows: QuerySet[Model], list_rows: QuerySet[Model], limit: int) -> tuple[str, list[Any]]:
+def scan_same_table(rows: QuerySet[Model], list_rows: QuerySet[Model], limit: int) -> Step:
     sql, parameters = rows.values_list("id", flat=True).query.sql_with_params()
     first_rows, first_parameters = first_rows_cte(list_rows, limit)
     return f"WITH {first_rows} {sql}", [*first_parameters, *parameters]
 
 
-def scan_narrow_table(rows: QuerySet[Model], list_rows: QuerySet[Model], limit: int) -> tuple[str, list[Any]]:
+def scan_narrow_table(rows: QuerySet[Model], list_rows: QuerySet[Model], limit: int) -> Step:
     """Return the statement that looks up each of the first `list_rows` in `rows`, one after another, until the page is full.
 
     PostgreSQL does not merge a subquery with OFFSET into the join. Otherwise it might collect and sort all rows that pass the filters.

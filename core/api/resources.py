@@ -1,6 +1,6 @@
 """The base of the views of JSON resources: create, read, update, delete."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import cache
 from typing import Any, TypeVar
@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from core.api.fields import to_object
 from core.api.routing import path_of
-from core.api.serializers import ResourceSerializer
+from core.api.serializers import ResourceSerializer, Values
 from core.api.views import JSONViewSet
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
@@ -36,7 +36,7 @@ class ResourceViewSet(JSONViewSet):
     route: str
     model: type[Model]
 
-    def get_success_headers(self, data: Mapping[str, Any]) -> dict[str, str]:
+    def get_success_headers(self, data: Values) -> dict[str, str]:
         """Return the header with the URL of a new row."""
         return {"Location": self.base_url + path_of(self.route, data["id"])}
 

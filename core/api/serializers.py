@@ -86,7 +86,7 @@ def make_field(column: DeclaredField) -> WireField:
     return kind(required=True) if column.is_required else kind()
 
 
-# The values of a serializer by field.
+# The values of fields by name, each of the type of its field.
 Values = dict[str, Any]
 
 
@@ -98,6 +98,8 @@ class WireSerializer(serializers.Serializer[object]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.values: Values = {}
+        # The names of unknown and read-only fields that were sent.
+        self.ignored: list[str] = []
         if hasattr(self, "initial_data"):
             self.initial_data = to_object(self.initial_data)
 
@@ -133,7 +135,7 @@ class WireSerializer(serializers.Serializer[object]):
 class ResourceSerializer(WireSerializer):
     """The base of the serializers of resources. Responses have the fields in the order of their declaration.
 
-    Only the fields that were sent are read, so a PUT changes only these fields. `ignored` has the names of unknown and read-only fields.
+    Only the fields that were sent are read, so a PUT changes only these fields.
     """
 
     id = IntegerField(read_only=True)
@@ -154,10 +156,6 @@ class ResourceSerializer(WireSerializer):
     # The positions of the writable fields, and the names of the fields that a new resource must have.
     writable: ClassVar[dict[str, int]]
     required_names: ClassVar[set[str]]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.ignored: list[str] = []
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -238,12 +236,12 @@ class ResourceSerializer(WireSerializer):
         ]
 
     @classmethod
-    def represent(cls, row: Any, zone: ZoneInfo) -> dict[str, Any]:
+    def represent(cls, row: Any, zone: ZoneInfo) -> Values:
         """Return the response for a row."""
         return cls.represent_values([getattr(row, column) for column in cls.columns], zone)
 
     @classmethod
-    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> dict[str, Any]:
+    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> Values:
         """Return the response for a row, from the values of its `columns`."""
         data = dict(zip(cls.names, values, strict=True))
         for name in cls.times:

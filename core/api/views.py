@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.fields import to_object
-from core.api.serializers import ResourceSerializer
+from core.api.serializers import ResourceSerializer, Values
 from core.errors import FieldError, FieldErrors, Throttled
 from core.http import idempotency, preconditions, throttling
 from core.http.api_requests import RequestOfAPI
@@ -192,7 +192,7 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
         """Change this copy of a view so that it can respond to a GET of the same URL."""
         self.action = action
 
-    def get_serializer_context(self) -> dict[str, Any]:
+    def get_serializer_context(self) -> Values:
         """Return the context of the serializer, which its fields use for lookups."""
         return {"account": self.account, "access": self.access}
 
@@ -309,7 +309,7 @@ class JSONViewSet(TenantViewSet):
             raise FieldError("body", _("must be an object"), "object")
         return body
 
-    def represent(self, row: Any) -> dict[str, Any]:
+    def represent(self, row: Any) -> Values:
         """Return the response for a row."""
         return self.serializer_class.represent(row, self.account.zone)
 
