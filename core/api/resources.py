@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse
 from rest_framework.response import Response
 
 from core.api.fields import to_object
-from core.api.routing import path_of
+from core.api.routing import path_with_id
 from core.api.serializers import ResourceSerializer, Values
 from core.api.views import JSONViewSet
 from core.db.prepared import PreparedQuery, prepared
@@ -38,7 +38,7 @@ class ResourceViewSet(JSONViewSet):
 
     def get_success_headers(self, data: Values) -> dict[str, str]:
         """Return the header with the URL of a new row."""
-        return {"Location": self.base_url + path_of(self.route, data["id"])}
+        return {"Location": self.base_url + path_with_id(self.route, data["id"])}
 
     def find_object(self, id: int, *, locked: bool) -> object:
         query = row_query(type(self))

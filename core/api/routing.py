@@ -1,4 +1,4 @@
-"""The path converter `id`, the path of a row, and the actions of the routes of a resource, for `as_view`."""
+"""The path converter `id`, the paths of rows, and the actions of the routes of a resource, for `as_view`."""
 
 from functools import cache
 from typing import Any
@@ -18,8 +18,8 @@ class IdConverter:
         return str(value)
 
 
-def path_of(route: str, id: int) -> str:
-    """Return the path of the route of a row. `reverse` takes 50 µs, so it is called once for each route."""
+def path_with_id(route: str, id: int) -> str:
+    """Return the path of a route with one id. `reverse` takes 50 µs, so it is called once for each route."""
     start, end = _path_around_id(route)
     return f"{start}{id}{end}"
 

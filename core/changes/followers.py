@@ -126,12 +126,7 @@ class ClockTimestamp(models.Func):
 
 class FollowerQuerySet(models.QuerySet["Follower"]):
     def lease(
-        self,
-        names: Iterable[str],
-        *,
-        limit: int,
-        failing: bool | None = None,
-        duration: timedelta = LEASE_DURATION,
+        self, names: Iterable[str], *, limit: int, failing: bool | None = None, duration: timedelta = LEASE_DURATION
     ) -> list[FollowerLease]:
         """Lease the followers with these names that have been due for longest. Skip rows that another worker is leasing at the same time.
 
