@@ -8,6 +8,7 @@ from django.db import connection
 from django.db.models import Model, QuerySet
 from django.db.models.expressions import F, OrderBy, RawSQL
 from django.http import HttpResponse
+from rest_framework.request import Request
 
 from core.api.filters import ListFilterBackend, ListFilters
 from core.api.pagination import LinkPagination
@@ -130,7 +131,7 @@ class Paged(JSONViewSet):
         """Return the rows of the page, as `paginate_queryset` does, of rows that were read from `page.start` to `page.stop`."""
         return cast(LinkPagination, self.paginator).take_page(rows, self)
 
-    def list(self, request: Any) -> HttpResponse:
+    def list(self, request: Request) -> HttpResponse:
         rows = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
         return self.get_paginated_response([self.represent(row) for row in rows])
 
@@ -265,7 +266,7 @@ class Listing(Paged):
         ]
 
     # This is the last method of the class, because in the class body after it `list` is no longer the built-in type.
-    def list(self, request: Any) -> HttpResponse:
+    def list(self, request: Request) -> HttpResponse:
         ids = self.ids_from_parameters()
         if ids is not None:
             ids = self.take_page(ids)

@@ -1,8 +1,9 @@
 """The paginator of the lists of the Account API."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from django.db.models import Model, QuerySet
 from rest_framework.pagination import BasePagination
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -30,7 +31,9 @@ class LinkPagination(BasePagination):
         values = {name: text for name in ("page", "per_page") if (text := parameters.get(name, "").strip())}
         self.page = ListPage.read(values, max_size=self.max_page_size)
 
-    def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
+    def paginate_queryset(
+        self, queryset: QuerySet[Model, T] | Sequence[T], request: Request, view: Any = None
+    ) -> list[T]:
         """Return the rows of the page that `read_page` has read. The default is the first page."""
         return self.take_page(queryset[self.page.start : self.page.stop], view)
 

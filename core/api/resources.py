@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.fields import to_object
@@ -49,17 +50,17 @@ class ResourceViewSet(JSONViewSet):
             with suppress(Http404):
                 self.get_object(locked=True)
 
-    def create(self, request: Any) -> HttpResponse:
+    def create(self, request: Request) -> HttpResponse:
         return self.write(lambda: self.find_existing(self.read_content(None)))
 
-    def retrieve(self, request: Any, id: int) -> HttpResponse:
+    def retrieve(self, request: Request, id: int) -> HttpResponse:
         query = values_query(type(self))
         values = query.first(account_id=self.account.id, ids=[id], **access_arguments(self))
         if values is None:
             raise Http404
         return Response(self.serializer_class.represent_values(values, self.account.zone))
 
-    def update(self, request: Any, id: int) -> HttpResponse:
+    def update(self, request: Request, id: int) -> HttpResponse:
         return self.write(lambda: self.get_object(locked=True))
 
     def find_existing(self, data: object) -> object:
@@ -108,7 +109,7 @@ class ResourceViewSet(JSONViewSet):
         """Return the header that says that the user, who has just written the row, can't access it any more."""
         return {} if self.access.includes(row) else {"X-Handed-Over": "true"}
 
-    def destroy(self, request: Any, id: int) -> HttpResponse:
+    def destroy(self, request: Request, id: int) -> HttpResponse:
         in_transaction(lambda: self.perform_destroy(self.get_object(locked=True)))
         return Response("ok")
 

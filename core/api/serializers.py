@@ -95,8 +95,8 @@ class WireSerializer(serializers.Serializer[object]):
 
     instance: Any
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, instance: object = None, data: object = serializers.empty, **options: Any) -> None:
+        super().__init__(instance, data, **options)
         self.values: Values = {}
         # The names of unknown and read-only fields that were sent.
         self.ignored: list[str] = []
