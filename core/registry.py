@@ -95,9 +95,7 @@ class Registry:
         return {resource.key: resource for resource in self if resource.is_trashable}
 
     def trashable_models(self) -> dict[str, type[Trashable]]:
-        return {
-            key: resource.model for key, resource in self.trashable().items() if issubclass(resource.model, Trashable)
-        }
+        return {resource.key: resource.model for resource in self if issubclass(resource.model, Trashable)}
 
     def customers(self) -> list[Resource]:
         return [resource for resource in self if resource.is_customer]

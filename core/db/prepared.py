@@ -315,15 +315,10 @@ class Insertion:
     """The parts of an INSERT statement for a model."""
 
     into: str
-    placeholders: list[str]
+    values: str
     returning: str
-    fields: list[AnyField]
     columns: "list[ColumnValue]"
     returned: list[AnyField]
-
-    @property
-    def values(self) -> str:
-        return ", ".join(self.placeholders)
 
     def values_of(self, row: Model) -> list[object]:
         return [column(row, True) for column in self.columns]
@@ -386,9 +381,8 @@ def insertion_of(model: type[Model]) -> Insertion:
     returned = list(meta.db_returning_fields) or [fields[0]]
     return Insertion(
         into=f'"{meta.db_table}" ({columns})',
-        placeholders=list(map(_placeholder, fields)),
+        values=", ".join(map(_placeholder, fields)),
         returning=", ".join(f'"{field.column}"' for field in returned),
-        fields=fields,
         columns=list(map(_column_value, fields)),
         returned=returned,
     )
