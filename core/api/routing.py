@@ -1,9 +1,12 @@
-"""The path converter `id`, the paths of rows, and the actions of the routes of a resource, for `as_view`."""
+"""The path converter `id`, the path of a row, and the routes of resources."""
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
+
+from core.registry import Resource
 
 
 class IdConverter:
@@ -39,3 +42,20 @@ CREATE: Actions = {"post": "create"}
 UPSERT: Actions = {"put": "upsert", "patch": "upsert"}
 BULK: Actions = {"post": "bulk"}
 ITEM: Actions = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}
+
+
+def resource_urls(resource: Resource) -> Iterator[URLPattern]:
+    """Yield the routes of the collection and of one row: `/app/clients.json` and `/app/clients/{id}.json`, with the names of the list
+    (`crm-json-clients`) and of the row (`crm-json-client`).
+    """
+    room = resource.model._meta.app_label
+    for route, name, actions in (
+        (
+            f"app/{resource.collection}.json",
+            f"{room}-json-{resource.collection.replace('_', '-')}",
+            LIST | CREATE | UPSERT,
+        ),
+        (f"app/{resource.collection}/<id:id>.json", resource.route, ITEM),
+    ):
+        offered = {method: action for method, action in actions.items() if hasattr(resource.viewset, action)}
+        yield path(route, resource.viewset.as_view(offered), name=name)
