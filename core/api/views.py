@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
 from urllib.parse import quote
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.utils.http import http_date
 from django.utils.translation import gettext_lazy as _
@@ -25,6 +26,8 @@ from core.http.parameters import as_parameters
 from core.limits.request_shares import hold_share
 from core.rows.access import Access
 from core.tenants import TenantAccount
+
+T = TypeVar("T")
 
 # Limits of a header that lists names: proxies and clients refuse long headers.
 MAX_LISTED_NAMES = 20
@@ -98,7 +101,7 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
     if TYPE_CHECKING:
         # The stubs know nothing of `WireSerializer`, nor that every list has pages.
         def get_serializer(self, *args: object, **kwargs: object) -> Any: ...
-        def paginate_queryset(self, queryset: Any) -> list[Any]: ...
+        def paginate_queryset(self, queryset: QuerySet[Any, T] | Sequence[T]) -> list[T]: ...
 
     request: RequestOfAPI
 

@@ -24,9 +24,8 @@ class AccountIdField(PlainField, models.BigIntegerField):
 
     db_returning = True
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs["editable"] = False
-        super().__init__(*args, **kwargs)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "editable": False})
 
     def get_db_prep_save(self, value: object, connection: BaseDatabaseWrapper) -> object:
         # The trigger replaces NULL with the next id.
@@ -41,10 +40,9 @@ class FoldedField(PlainField, models.TextField):
 
     python_arguments = ("source",)
 
-    def __init__(self, *args: Any, source: str, **kwargs: Any) -> None:
+    def __init__(self, *, source: str, **options: Any) -> None:
         self.source = source
-        kwargs["editable"] = False
-        super().__init__(*args, **kwargs)
+        super().__init__(**{**options, "editable": False})
 
     @staticmethod
     def derive(text: str) -> str:
@@ -97,9 +95,9 @@ class TenantModel(models.Model):
         with writing_row(self, kwargs.get("update_fields")):
             super().save(*args, **kwargs)
 
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+    def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
         with writing(type(self), self.account_id, [self.id], act="delete"):
-            return super().delete(*args, **kwargs)
+            return super().delete(using, keep_parents)
 
 
 def foreign_object(

@@ -9,7 +9,7 @@ import json
 import secrets
 from collections.abc import Callable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import parse_qsl
 
 from django.conf import settings
@@ -67,10 +67,9 @@ class IdempotentAnswer(models.Model):
     def from_response(cls, view: "TenantViewSet", response: HttpResponse, **values: object) -> Self:
         """Return a new row that stores `response`, without the secrets that are `shown_once`."""
         body = response.content
-        data: Any = getattr(response, "data", None)
+        data: object = getattr(response, "data", None)
         # Only some actions of a view respond with a secret.
-        secrets = [name for name in view.shown_once if isinstance(data, dict) and name in data]
-        if secrets:
+        if isinstance(data, dict) and (secrets := [name for name in view.shown_once if name in data]):
             body = view.render(Response({**data, **dict.fromkeys(secrets)})).content
         return cls(status=response.status_code, headers=dict(response.headers), body=body, **values)
 

@@ -3,14 +3,13 @@
 import json
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.contrib.postgres.functions import TransactionNow
 from django.db import connection, models, transaction
 from django.db.models import Q, QuerySet
 
 from core.db import locks
-from core.db.prepared import Parameters
+from core.db.prepared import Parameters, ResultRow
 
 
 class Job(models.Model):
@@ -123,11 +122,11 @@ RETURNING extract(epoch FROM at)::float8
 """
 
 
-def _execute(sql: str, parameters: Parameters) -> tuple[int, Any]:
-    """Return the number of rows, and the first one."""
+def _execute(sql: str, parameters: Parameters) -> tuple[int, list[ResultRow]]:
+    """Return the number of rows, and the rows."""
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
-        return cursor.rowcount, cursor.fetchone() if cursor.description else None
+        return cursor.rowcount, cursor.fetchall() if cursor.description else []
 
 
 def insert(
@@ -194,5 +193,5 @@ def register_worker() -> int:
 
 def beat(worker_id: int, running: Collection[int] = (), *, lease: float = 10) -> float:
     """Record that the worker is alive, and renew the leases of its running jobs. Return the time in seconds."""
-    _count, (now,) = _execute(BEAT, {"id": worker_id, "running": list(running), "lease": lease})
+    _count, [(now,)] = _execute(BEAT, {"id": worker_id, "running": list(running), "lease": lease})
     return float(now)

@@ -1,6 +1,6 @@
 """The operations of the document, derived from their views."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, cast
 
 from drf_spectacular.openapi import AutoSchema
@@ -281,7 +281,7 @@ class JSONOperationSchema(OperationSchema):
         return [*super().header_parameters(), *(["Prefer"] if self.writes or self.is_list else [])]
 
     @property
-    def bodies(self) -> Any:
+    def bodies(self) -> dict[str, BodySerializers] | Callable[..., JSONSchema] | None:
         """The serializers of the keys of the body, a function for its schema, or None if the body has only the token.
 
         The default is the serializer of the view, by the key of the resource.
@@ -301,9 +301,10 @@ class JSONOperationSchema(OperationSchema):
         return self.view.action in ("update", "upsert")
 
     def body(self) -> JSONSchema | None:
-        if not self.writes:
+        bodies = self.bodies
+        if bodies is None:
             return None
-        schema = self.bodies(self) if callable(self.bodies) else self.body_schema(self.bodies)
+        schema = bodies(self) if callable(bodies) else self.body_schema(bodies)
         content = self.body_content(schema)
         return {"required": "required" in schema, "content": dict.fromkeys((self.media_type, URL_ENCODED), content)}
 

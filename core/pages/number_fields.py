@@ -68,6 +68,17 @@ class TypedNumberInput(forms.TextInput):
         return format_html("{}{}", html, question)
 
 
+def clean_number(field: forms.Field, value: object, *, invalid_code: str, currency: str = "") -> TypedNumber | None:
+    """Return the number that was typed into a field, or None if it is blank. Raise ValidationError with a message of the field."""
+    text = str(value or "").strip()
+    try:
+        return read_typed(text, currency=currency) if text else None
+    except AmbiguousNumber:
+        raise ValidationError(field.error_messages["ambiguous"], code="ambiguous") from None
+    except InvalidNumber:
+        raise ValidationError(field.error_messages[invalid_code], code=invalid_code) from None
+
+
 class TypedNumberField(forms.Field):
     """A number. The value of the form is a `TypedNumber`, or None.
 
@@ -93,15 +104,9 @@ class TypedNumberField(forms.Field):
         self.currency = self.widget.currency = currency
 
     def to_python(self, value: object) -> TypedNumber | None:
-        text = str(value or "").strip()
-        if not text:
+        number = clean_number(self, value, invalid_code="number", currency=self.currency)
+        if number is None:
             return None
-        try:
-            number = read_typed(text, currency=self.currency)
-        except AmbiguousNumber:
-            raise ValidationError(self.error_messages["ambiguous"], code="ambiguous") from None
-        except InvalidNumber:
-            raise ValidationError(self.error_messages["number"], code="number") from None
         if number.currency and not self.currency:
             raise ValidationError(self.error_messages["number"], code="number")
         if number.currency not in ("", self.currency) and not self.has_own_currency:
@@ -121,15 +126,9 @@ class WholeNumberField(forms.IntegerField):
         self.widget.attrs.setdefault("inputmode", "numeric")
 
     def to_python(self, value: object) -> int | None:
-        text = str(value or "").strip()
-        if not text:
+        number = clean_number(self, value, invalid_code="invalid")
+        if number is None:
             return None
-        try:
-            number = read_typed(text)
-        except AmbiguousNumber:
-            raise ValidationError(self.error_messages["ambiguous"], code="ambiguous") from None
-        except InvalidNumber:
-            raise ValidationError(self.error_messages["invalid"], code="invalid") from None
         if number.currency or number.value != int(number.value):
             raise ValidationError(self.error_messages["invalid"], code="invalid")
         return int(number.value)
