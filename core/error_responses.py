@@ -2,7 +2,6 @@
 
 import logging
 from collections.abc import Sequence
-from typing import Any
 
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, TooManyFieldsSent
 from django.db import InterfaceError, OperationalError, connection
@@ -92,9 +91,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
     return error_response(request, 500)
 
 
-def handle_exception(exc: Exception, context: dict[str, Any]) -> HttpResponse | None:
+def handle_exception(exc: Exception, context: dict[str, APIView]) -> HttpResponse | None:
     """Return the error response of an API view, or None for an unexpected exception, which the view raises again."""
-    view: APIView = context["view"]
+    view = context["view"]
     request = view.request._request
     match exc:
         case FieldErrors():

@@ -5,7 +5,7 @@ may show is marked with `gettext_lazy`: pages use the language of the reader, an
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Self
 
 from django.utils.functional import Promise
 
@@ -35,7 +35,7 @@ class FieldError(FieldErrors):
     """
 
     def __init__(
-        self, field: str, message: str | Promise, code: str = "invalid", params: Mapping[str, Any] | None = None
+        self, field: str, message: str | Promise, code: str = "invalid", params: Mapping[str, object] | None = None
     ) -> None:
         super().__init__([])
         self.field = field

@@ -23,9 +23,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
-from typing import Any
 from urllib.parse import urlsplit
 
 import h11
@@ -339,19 +338,18 @@ async def _connect(
     url: URL, addresses: list[Address], tls: ssl.SSLContext | None
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     """Connect to the first address that accepts."""
-    options: dict[str, Any] = {}
-    if url.scheme == "https":
-        options = {"ssl": tls or _tls_context(), "server_hostname": url.host}
+    context, name = (tls or _tls_context(), url.host) if url.scheme == "https" else (None, None)
+    connect = partial(asyncio.open_connection, port=url.port, limit=MAX_HEADER_BYTES, ssl=context, server_hostname=name)
     tried = addresses[:MAX_ADDRESSES]
     for address in tried[:-1]:
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT):
-                return await asyncio.open_connection(str(address), url.port, limit=MAX_HEADER_BYTES, **options)
+                return await connect(str(address))
         except ssl.SSLError:
             raise
         except OSError:
             continue
-    return await asyncio.open_connection(str(tried[-1]), url.port, limit=MAX_HEADER_BYTES, **options)
+    return await connect(str(tried[-1]))
 
 
 async def _exchange(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from core.api.resources import ResourceViewSet
 
 # A function that returns, for an account, a query for at most one row with one column: the sample value.
-Sample = Callable[[Any], QuerySet[Any, Any]]
+Sample = Callable[[Any], QuerySet[Model, object]]
 
 
 @dataclass(eq=False)
@@ -122,9 +122,7 @@ class Registry:
         return {resource.key: resource for resource in self if resource.is_trashable}
 
     def trashable_models(self) -> dict[str, type[Trashable]]:
-        return {
-            key: resource.model for key, resource in self.trashable().items() if issubclass(resource.model, Trashable)
-        }
+        return {resource.key: resource.model for resource in self if issubclass(resource.model, Trashable)}
 
     def customers(self) -> list[Resource]:
         return [resource for resource in self if resource.is_customer]
@@ -154,6 +152,6 @@ class Registry:
 registry = Registry()
 
 
-def newest_id(rows: QuerySet[Any]) -> QuerySet[Any, Any]:
+def newest_id(rows: QuerySet[Model]) -> QuerySet[Model, object]:
     """Return the query for the id of the newest row, for `Resource.samples`."""
     return rows.order_by("-id").values("id")[:1]

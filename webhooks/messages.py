@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
-from core.api.resources import hashable, values_query
+from core.api.resources import values_query
 from core.api.serializers import format_time
 from core.http.formats import JSONRenderer
 from core.registry import Resource, registry
@@ -76,7 +76,7 @@ def read_data(endpoint: Endpoint, event: Event) -> dict[str, Any]:
     if event.resource is None or event.id is None:
         return {"webhook_id": endpoint.id}
     viewset = event.resource.viewset
-    values = values_query(hashable(viewset)).first(account_id=endpoint.account_id, ids=[event.id])
+    values = values_query(viewset).first(account_id=endpoint.account_id, ids=[event.id])
     if values is None:
         return {"id": event.id, "deleted": True}
     return viewset.serializer_class.represent_values(values, endpoint.account.zone)

@@ -1,11 +1,11 @@
 from django.urls import path
 
-from core.api.routing import CREATE, ITEM
+from core.api.routing import CREATE, ITEM, LIST
 from webhooks.api import WebhookViewSet
 from webhooks.pages import WebhookPage, WebhooksPage
 
 urlpatterns = [
-    path("app/webhooks.json", WebhookViewSet.as_view({"get": "list"} | CREATE), name="webhooks-json-webhooks"),
+    path("app/webhooks.json", WebhookViewSet.as_view(LIST | CREATE), name="webhooks-json-webhooks"),
     path("app/webhooks/<id:id>.json", WebhookViewSet.as_view(ITEM), name="webhooks-json-webhook"),
     path(
         "app/webhooks/<id:id>/secret.json",

@@ -198,7 +198,7 @@ class Status(Ordered, TenantModel):
     def siblings(self) -> "models.QuerySet[Status]":
         return self.account.statuses.filter(kind=self.kind)
 
-    def is_listed_with(self, other: "Status") -> bool:
+    def is_listed_with(self, other: Self) -> bool:
         return other.pipeline_id == self.pipeline_id
 
     def save(self, *args: Any, **kwargs: Any) -> None:

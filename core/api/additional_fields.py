@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 from zoneinfo import ZoneInfo
 
 from django.utils.translation import gettext_lazy as _
@@ -15,12 +15,13 @@ from core.api.fields import (
     DateField,
     DateTimeField,
     DecimalField,
+    FieldOptions,
     IntegerField,
     WireField,
     long_text_field,
     to_object,
 )
-from core.api.serializers import ResourceSerializer, declared_fields, format_time
+from core.api.serializers import ResourceSerializer, Values, declared_fields, format_time
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 from core.rows.additional_fields import MAX_FIELDS, MAX_JSON_LENGTH, merge, to_json, to_json_value
@@ -47,7 +48,7 @@ class FloatField(DecimalField):
 class AnyScalarField(WireField):
     """A text, a number, true or false, stored as it was sent."""
 
-    def to_internal_value(self, data: Any) -> Any:
+    def to_internal_value(self, data: object) -> object:
         if isinstance(data, bool):
             return data
         if isinstance(data, str | dict | list):
@@ -85,18 +86,18 @@ class AdditionalFieldsField(WireField):
         "key": "key {key} is not a text of 1-{most} characters",
     }
 
-    def __init__(self, typed: FieldTypes, **kwargs: Any) -> None:
+    def __init__(self, typed: FieldTypes, **kwargs: Unpack[FieldOptions]) -> None:
         self.typed = typed
         super().__init__(**kwargs)
 
-    def run_validation(self, data: Any = empty) -> Any:
+    def run_validation(self, data: object = empty) -> object:
         return super().run_validation({} if data is None else data)
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: object) -> dict[str, object]:
         data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         errors: list[FieldError] = []
         for key, value in data.items():
             if not key.strip() or len(key) > self.MAX_KEY_LENGTH or not is_xml_text(key):
@@ -136,7 +137,7 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         cls._declared_fields = {**typed, **declared_fields(cls)}
         super().__init_subclass__(**kwargs)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: Values) -> Values:
         """Move the typed fields into `additional_fields`, and check the limits of the result."""
         before = self.instance.additional_fields if self.instance else {}
         changes = values.pop("additional_fields", {})
@@ -157,7 +158,7 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         return values
 
     @classmethod
-    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> dict[str, Any]:
+    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> Values:
         data = super().represent_values(values, zone)
         if stored := cls.additional_fields_of(data):
             fields = {
@@ -170,7 +171,7 @@ class AdditionalFieldsSerializer(ResourceSerializer):
         return data
 
     @classmethod
-    def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, Any]:
+    def additional_fields_of(cls, data: Values) -> Values:
         """Return the additional fields of a response. A subclass may omit some of them."""
-        fields: dict[str, Any] = data["additional_fields"]
+        fields: Values = data["additional_fields"]
         return fields

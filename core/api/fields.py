@@ -8,10 +8,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypedDict, Unpack
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import Field, empty
 
@@ -47,7 +47,18 @@ CURRENCIES = frozenset(
 )
 
 
-class WireField(Field[Any, Any, Any, Any]):
+class FieldOptions(TypedDict, total=False):
+    """The options of all fields."""
+
+    required: bool
+    read_only: bool
+    write_only: bool
+    allow_null: bool
+    # The name of the field that it follows in a response, if its place is not that of its declaration.
+    after: str
+
+
+class WireField(Field[Any, Any, object, object]):
     """The base of all fields. A field is optional unless it is `required`. An optional field accepts null."""
 
     # The serializer sets it when it binds the field.
@@ -55,15 +66,14 @@ class WireField(Field[Any, Any, Any, Any]):
 
     default_error_messages = {"required": MISSING, "null": MISSING, "scalar": _("must be a single value")}
 
-    def __init__(self, *, after: str = "", **kwargs: Any) -> None:
-        # The name of the field that it follows in a response, if its place is not that of its declaration.
-        self.after = after
+    def __init__(self, **kwargs: Unpack[FieldOptions]) -> None:
+        self.after = kwargs.pop("after", "")
         required = kwargs.setdefault("required", False)
         if not kwargs.get("read_only"):
             kwargs.setdefault("allow_null", not required)
         else:
             kwargs.pop("required")
-        super().__init__(**kwargs)
+        super().__init__(**kwargs)  # type: ignore[misc]  # `after` is removed
 
     def to_representation(self, value: object) -> object:
         return value
@@ -95,7 +105,7 @@ class ScalarField(WireField):
 
     blank_is_null = True
 
-    def run_validation(self, data: Any = empty) -> Any:
+    def run_validation(self, data: object = empty) -> Any:
         if isinstance(data, str) and self.blank_is_null and not data.strip():
             data = None
         if isinstance(data, dict | list):
@@ -115,7 +125,12 @@ class TextField(ScalarField):
     }
 
     def __init__(
-        self, *, max_length: int = MAX_NAME_LENGTH, blank: bool | None = None, pattern: str | None = None, **kwargs: Any
+        self,
+        *,
+        max_length: int = MAX_NAME_LENGTH,
+        blank: bool | None = None,
+        pattern: str | None = None,
+        **kwargs: Unpack[FieldOptions],
     ) -> None:
         super().__init__(**kwargs)
         self.max_length = max_length
@@ -124,7 +139,7 @@ class TextField(ScalarField):
         self.blank = not kwargs.get("required") if blank is None else blank
         self.pattern = pattern
 
-    def to_internal_value(self, data: Any) -> str | None:
+    def to_internal_value(self, data: object) -> str | None:
         if isinstance(data, bool):
             self.fail("boolean")
         text = data if isinstance(data, str) else str(data)
@@ -141,7 +156,7 @@ class TextField(ScalarField):
         return text
 
 
-def long_text_field(**kwargs: Any) -> TextField:
+def long_text_field(**kwargs: Unpack[FieldOptions]) -> TextField:
     """Return a text field for contents and descriptions."""
     return TextField(max_length=MAX_TEXT_LENGTH, **kwargs)
 
@@ -151,7 +166,7 @@ class EmailField(TextField):
 
     default_error_messages = {"form": _("is not an e-mail address")}
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: Unpack[FieldOptions]) -> None:
         super().__init__(pattern=r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)*", **kwargs)
 
 
@@ -160,11 +175,11 @@ class ChoiceField(ScalarField):
 
     default_error_messages = {"choice": _("is not one of {choices}")}
 
-    def __init__(self, choices: Iterable[str], **kwargs: Any) -> None:
+    def __init__(self, choices: Iterable[str], **kwargs: Unpack[FieldOptions]) -> None:
         super().__init__(**kwargs)
         self.choices = list(choices)
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         if data not in self.choices:
             self.fail("choice", choices=", ".join(self.choices))
         return str(data)
@@ -175,7 +190,7 @@ class CurrencyField(ScalarField):
 
     default_error_messages = {"currency": _("is not a code of ISO 4217, such as EUR")}
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         current = getattr(self.parent.instance, self.field_name, None)
         code = CurrencyCodeField.normalize(str(data))
         if code not in CURRENCIES and data != current:
@@ -188,11 +203,13 @@ class IntegerField(ScalarField):
 
     default_error_messages = {"number": _("is not a whole number"), "range": _("must be between {low} and {high}")}
 
-    def __init__(self, *, min_value: int = -MAX_INTEGER, max_value: int = MAX_INTEGER, **kwargs: Any) -> None:
+    def __init__(
+        self, *, min_value: int = -MAX_INTEGER, max_value: int = MAX_INTEGER, **kwargs: Unpack[FieldOptions]
+    ) -> None:
         super().__init__(**kwargs)
         self.min_value, self.max_value = min_value, max_value
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         if isinstance(data, bool):
             self.fail("number")
         number = to_integral(data)
@@ -213,7 +230,7 @@ class DecimalField(ScalarField):
         "places": _("must have at most {most} decimal places"),
     }
 
-    def to_internal_value(self, data: Any) -> Decimal:
+    def to_internal_value(self, data: object) -> Decimal:
         number = None if isinstance(data, bool) else to_decimal(data)
         if number is None:
             self.fail("number")
@@ -275,7 +292,7 @@ class BooleanField(ScalarField):
     WORDS = {"true": True, "1": True, "yes": True, "on": True, "t": True, "false": False, "0": False, "no": False}
     WORDS |= {"off": False, "f": False}
 
-    def to_internal_value(self, data: Any) -> bool:
+    def to_internal_value(self, data: object) -> bool:
         if isinstance(data, bool):
             return data
         # In JSON, 1 and 1.0 are the same number.
@@ -291,7 +308,7 @@ class DateTimeField(ScalarField):
 
     default_error_messages = {"time": _("is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)")}
 
-    def to_internal_value(self, data: Any) -> datetime:
+    def to_internal_value(self, data: object) -> datetime:
         moment = to_time(data, self.context["account"].zone)
         if moment is None:
             self.fail("time")
@@ -303,14 +320,14 @@ class DateField(ScalarField):
 
     default_error_messages = {"date": _("is not a date (ISO 8601, such as 2009-01-26)")}
 
-    def to_internal_value(self, data: Any) -> date:
+    def to_internal_value(self, data: object) -> date:
         day = to_day(data, self.context["account"].zone)
         if day is None:
             self.fail("date")
         return day
 
 
-def lock_ids(rows: QuerySet[Any], lock: str = "SHARE") -> list[int]:
+def lock_ids(rows: QuerySet[Model], lock: str = "SHARE") -> list[int]:
     """Lock rows (SELECT … FOR SHARE) and return their ids, each a `TrashedId` if the row is in the trash.
 
     Until the end of the transaction, no other transaction can move the rows to the trash, restore or erase them.
@@ -327,6 +344,13 @@ def to_id(data: object) -> int | None:
     return None if number is None else int(number)
 
 
+class ListField(WireField):
+    """The base of fields that accept a list. Null is an empty list."""
+
+    def run_validation(self, data: object = empty) -> Any:
+        return super().run_validation([] if data is None else data)
+
+
 class ReferenceMixin(WireField):
     """A mixin for a field that refers to rows of the same account by their ids.
 
@@ -336,7 +360,7 @@ class ReferenceMixin(WireField):
 
     # The related name of the rows on the account, and the filters that the rows have to pass.
     relation: str
-    filters: dict[str, Any]
+    filters: Mapping[str, object]
     lock = "SHARE"
 
     def find_ids(self, ids: list[int]) -> Mapping[int, int]:
@@ -373,12 +397,12 @@ class RelatedField(ReferenceMixin, IntegerField):
 
     default_error_messages = {"missing": _("can't be found"), "number": _("is not an id"), "range": _("can't be found")}
 
-    def __init__(self, relation: str, *, after: str = "", **filters: Any) -> None:
+    def __init__(self, relation: str, *, after: str = "", **filters: object) -> None:
         self.relation = relation
         self.filters = filters
         super().__init__(min_value=1, after=after)
 
-    def to_internal_value(self, data: Any) -> int:
+    def to_internal_value(self, data: object) -> int:
         number = super().to_internal_value(data)
         # The row of the current value exists, because links to a row in the trash are null.
         if number == getattr(self.parent.instance, self.field_name, None):
@@ -389,7 +413,7 @@ class RelatedField(ReferenceMixin, IntegerField):
         return existing[number]
 
 
-class RelatedListField(ReferenceMixin, WireField):
+class RelatedListField(ReferenceMixin, ListField):
     """A list of ids without duplicates. Blank items are ignored, because a form sends a blank item for an empty list."""
 
     default_error_messages = {
@@ -399,15 +423,12 @@ class RelatedListField(ReferenceMixin, WireField):
     }
     MAX_IDS = 1000
 
-    def __init__(self, relation: str, **kwargs: Any) -> None:
+    def __init__(self, relation: str, **kwargs: Unpack[FieldOptions]) -> None:
         self.relation = relation
         self.filters = {}
         super().__init__(**kwargs)
 
-    def run_validation(self, data: Any = empty) -> Any:
-        return super().run_validation([] if data is None else data)
-
-    def to_internal_value(self, data: Any) -> list[int]:
+    def to_internal_value(self, data: object) -> list[int]:
         items = to_list(data)
         if not isinstance(items, list):
             self.fail("list")
@@ -424,7 +445,7 @@ class RelatedListField(ReferenceMixin, WireField):
         return [existing[number] for number in ids]
 
 
-class TextListField(WireField):
+class TextListField(ListField):
     """A list of texts without duplicates. Blank texts are ignored."""
 
     default_error_messages = {
@@ -434,14 +455,11 @@ class TextListField(WireField):
         "characters": TextField.default_error_messages["characters"],
     }
 
-    def __init__(self, *, max_items: int, **kwargs: Any) -> None:
+    def __init__(self, *, max_items: int, **kwargs: Unpack[FieldOptions]) -> None:
         self.max_items = max_items
         super().__init__(**kwargs)
 
-    def run_validation(self, data: Any = empty) -> Any:
-        return super().run_validation([] if data is None else data)
-
-    def to_internal_value(self, data: Any) -> list[str]:
+    def to_internal_value(self, data: object) -> list[str]:
         items = to_list(data)
         if not isinstance(items, list) or any(isinstance(item, bool | list | dict) for item in items):
             self.fail("list")
@@ -455,7 +473,7 @@ class TextListField(WireField):
         return texts
 
 
-class TagsField(WireField):
+class TagsField(ListField):
     """Names of tags, as a list or as one comma-separated text."""
 
     MAX_TAGS, MAX_TAG_LENGTH = 100, 64
@@ -467,10 +485,7 @@ class TagsField(WireField):
         "comma": _("has a name with a comma"),
     }
 
-    def run_validation(self, data: Any = empty) -> Any:
-        return super().run_validation([] if data is None else data)
-
-    def to_internal_value(self, data: Any) -> list[str]:
+    def to_internal_value(self, data: object) -> list[str]:
         names = data.split(",") if isinstance(data, str) else to_list(data)
         if not isinstance(names, list) or any(isinstance(name, bool | list | dict) or name is None for name in names):
             self.fail("list")

@@ -3,11 +3,11 @@
 import re
 from datetime import datetime
 from functools import cache
-from typing import Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import django_filters
 from django import forms
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.request import Request
 
@@ -19,6 +19,9 @@ from core.rows.last_changes import has_last_changes, with_last_change
 from core.search.queries import MAX_QUERY_LENGTH
 from core.tenants import TenantAccount
 
+if TYPE_CHECKING:
+    from core.api.lists import Paged
+
 
 class _WrappedFieldError(forms.ValidationError):
     """A FieldError inside an error of Django's forms."""
@@ -29,8 +32,8 @@ class _WrappedFieldError(forms.ValidationError):
 
 
 class _FormField(forms.Field):
-    def __init__(self, wire: WireField, **kwargs: Any) -> None:
-        super().__init__(required=False, **kwargs)
+    def __init__(self, wire: WireField, *, widget: type[forms.Widget] | None) -> None:
+        super().__init__(required=False, widget=widget)
         self.wire = wire
 
     def to_python(self, value: object) -> object:
@@ -63,9 +66,9 @@ class WireFilter(django_filters.Filter):
 class QueryDateTimeField(DateTimeField):
     """A time in a query string. An unescaped plus sign before the offset was decoded to a space."""
 
-    def to_internal_value(self, data: Any) -> datetime:
+    def to_internal_value(self, data: object) -> datetime:
         # The time of day of another format, such as `01.12.2026 10:00`, is not an offset.
-        return super().to_internal_value(re.sub(r"(:\d\d(?:\.\d+)?) (\d\d(:?\d\d)?)$", r"\1+\2", data))
+        return super().to_internal_value(re.sub(r"(:\d\d(?:\.\d+)?) (\d\d(:?\d\d)?)$", r"\1+\2", str(data)))
 
 
 class SearchTextField(TextField):
@@ -76,7 +79,7 @@ class SearchTextField(TextField):
     def __init__(self) -> None:
         super().__init__(max_length=MAX_QUERY_LENGTH)
 
-    def to_internal_value(self, data: Any) -> str | None:
+    def to_internal_value(self, data: object) -> str | None:
         text = super().to_internal_value(data) or ""
         if text.strip() and not any(character.isalnum() for character in text):
             self.fail("words")
@@ -89,7 +92,7 @@ class SearchFilter(WireFilter):
     def __init__(self) -> None:
         super().__init__(SearchTextField())
 
-    def filter(self, rows: QuerySet[Any], value: Any) -> QuerySet[Any]:
+    def filter(self, rows: QuerySet[Model], value: object) -> QuerySet[Model]:
         return rows
 
 
@@ -99,10 +102,10 @@ class UpdatedSinceFilter(WireFilter):
     def __init__(self) -> None:
         super().__init__(QueryDateTimeField(), field_name="updated_at", lookup_expr="gte")
 
-    def filter(self, rows: QuerySet[Any], value: datetime | None) -> QuerySet[Any]:
+    def filter(self, rows: QuerySet[Model], value: datetime | None) -> QuerySet[Model]:
         if value is not None and has_last_changes(rows.model):
             return with_last_change(rows).filter(last_changed_at__gte=value)
-        return cast("QuerySet[Any]", super().filter(rows, value))
+        return cast(QuerySet[Model], super().filter(rows, value))
 
 
 def link_filter() -> WireFilter:
@@ -141,11 +144,11 @@ class ListFilters(django_filters.FilterSet):
         }
 
     @property
-    def rows_for_estimate(self) -> QuerySet[Any]:
+    def rows_for_estimate(self) -> QuerySet[Model]:
         """The rows whose number is estimated. A subclass leaves out conditions that PostgreSQL can't estimate."""
-        return self.qs
+        return cast(QuerySet[Model], self.qs)
 
-    def filter_by_column(self, rows: QuerySet[Any], column: str) -> QuerySet[Any]:
+    def filter_by_column(self, rows: QuerySet[Model], column: str) -> QuerySet[Model]:
         """Return those of the rows that pass the filters by one column."""
         for name, list_filter in self.filters.items():
             if list_filter.field_name == column:
@@ -171,13 +174,13 @@ class ListFilters(django_filters.FilterSet):
 class ListFilterBackend(DjangoFilterBackend):
     """The filters of `filterset_class` of a `Paged` view. It reads the page too, so that a response has the errors of all parameters."""
 
-    def get_filterset_kwargs(self, request: Request, queryset: QuerySet[Any], view: Any) -> dict[str, Any]:
+    def get_filterset_kwargs(self, request: Request, queryset: QuerySet[Model], view: "Paged") -> dict[str, object]:
         return {"data": view.parameters, "queryset": queryset, "request": request}
 
-    def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: Any) -> QuerySet[Any]:
+    def filter_queryset(self, request: Request, queryset: QuerySet[Model], view: "Paged") -> QuerySet[Model]:
         filters: ListFilters | None = self.get_filterset(request, queryset, view)
         if filters is None:
             view.read_page()
             return queryset
         view.read_page(*filters.parameters(), errors=filters.find_errors())
-        return filters.qs
+        return cast(QuerySet[Model], filters.qs)

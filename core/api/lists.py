@@ -2,24 +2,27 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Model, QuerySet
 from django.db.models.expressions import F, OrderBy, RawSQL
 from django.http import HttpResponse
+from rest_framework.request import Request
 
 from core.api.filters import ListFilterBackend, ListFilters
 from core.api.pagination import LinkPagination
 from core.api.paging import ListPage
-from core.api.resources import access_arguments, depends_on_access, hashable, values_query
+from core.api.resources import access_arguments, depends_on_access, values_query
 from core.api.views import JSONViewSet
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.errors import FieldError, FieldErrors
 from core.rows.access import ALL_ROWS
 from core.rows.last_changes import has_last_changes, last_changes_of, order_by_change
-from core.search.queries import MAX_RESULTS, estimate_counts, first_rows_cte, search, search_transaction
+from core.search.queries import MAX_RESULTS, Step, estimate_counts, first_rows_cte, search, search_transaction
+
+T = TypeVar("T")
 
 # A LIMIT up to `MAX_LITERAL_LIMIT` is a literal in the statement, a higher LIMIT a parameter.
 MAX_LITERAL_LIMIT = 101
@@ -30,7 +33,7 @@ COMMON_ROWS, SCAN_ROWS, SPARSE_FACTOR = 5000, 10_000, 4
 SORT_LIMIT = 50_000
 
 
-def scan_in_order(rows: QuerySet[Any], list_rows: QuerySet[Any], *, start: int, stop: int) -> list[int] | None:
+def scan_in_order(rows: QuerySet[Model], list_rows: QuerySet[Model], *, start: int, stop: int) -> list[int] | None:
     """Return the ids of `rows` from `start` to `stop`, or None if not all of them are among the first rows of `list_rows`.
 
     `list_rows` have the order of the list. They are rows of the same table, or of a narrow table with the same ids and the index of the order.
@@ -43,13 +46,13 @@ def scan_in_order(rows: QuerySet[Any], list_rows: QuerySet[Any], *, start: int, 
     return ids if len(ids) == stop - start else None
 
 
-def scan_same_table(rows: QuerySet[Any], list_rows: QuerySet[Any], limit: int) -> tuple[str, list[Any]]:
+def scan_same_table(rows: QuerySet[Model], list_rows: QuerySet[Model], limit: int) -> Step:
     sql, parameters = rows.values_list("id", flat=True).query.sql_with_params()
     first_rows, first_parameters = first_rows_cte(list_rows, limit)
     return f"WITH {first_rows} {sql}", [*first_parameters, *parameters]
 
 
-def scan_narrow_table(rows: QuerySet[Any], list_rows: QuerySet[Any], limit: int) -> tuple[str, list[Any]]:
+def scan_narrow_table(rows: QuerySet[Model], list_rows: QuerySet[Model], limit: int) -> Step:
     """Return the statement that looks up each of the first `list_rows` in `rows`, one after another, until the page is full.
 
     PostgreSQL does not merge a subquery with OFFSET into the join. Otherwise it might collect and sort all rows that pass the filters.
@@ -73,14 +76,14 @@ def _order_term(term: Any) -> str:
     return f"-{term.expression.name}" if term.descending else str(term.expression.name)
 
 
-def collect_and_sort(rows: QuerySet[Any], *, start: int, stop: int) -> tuple[list[int], int] | None:
+def collect_and_sort(rows: QuerySet[Model], *, start: int, stop: int) -> tuple[list[int], int] | None:
     """Return the ids of the ordered `rows` from `start` to `stop`, and the number of all `rows`; None if there are more than `SORT_LIMIT`.
 
     MATERIALIZED makes PostgreSQL plan the subquery for all rows. The subquery still ends at the limit.
     """
     # `Listing.order_by` sets only expressions of this type.
     order_by = cast(Sequence[OrderBy], rows.query.order_by)
-    terms: dict[str, Any] = {f"term{number}": term.expression for number, term in enumerate(order_by)}
+    terms = {f"term{number}": term.expression for number, term in enumerate(order_by)}
     directions = ", ".join(
         f"{name} DESC" if term.descending else name for name, term in zip(terms, order_by, strict=True)
     )
@@ -124,11 +127,11 @@ class Paged(JSONViewSet):
         if all_errors:
             raise FieldErrors(all_errors.values())
 
-    def take_page(self, rows: Iterable[Any]) -> list[Any]:
+    def take_page(self, rows: Iterable[T]) -> list[T]:
         """Return the rows of the page, as `paginate_queryset` does, of rows that were read from `page.start` to `page.stop`."""
         return cast(LinkPagination, self.paginator).take_page(rows, self)
 
-    def list(self, request: Any) -> HttpResponse:
+    def list(self, request: Request) -> HttpResponse:
         rows = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
         return self.get_paginated_response([self.represent(row) for row in rows])
 
@@ -147,7 +150,7 @@ class Listing(Paged):
     # The order of a list without the parameter `order`. A search without it is ordered by rank.
     ordering: tuple[str, ...] = ("id",)
 
-    def get_list_queryset(self) -> QuerySet[Any]:
+    def get_list_queryset(self) -> QuerySet[Model]:
         """Return the accessible rows of the list. Override it if `get_queryset` has annotations, which the ids of a page do not need."""
         return self.get_queryset()
 
@@ -159,7 +162,7 @@ class Listing(Paged):
     @property
     def is_limited(self) -> bool:
         """True if the user may access only a part of the rows of the list."""
-        return self.access.is_limited and depends_on_access(hashable(type(self)), "get_list_queryset")
+        return self.access.is_limited and depends_on_access(type(self), "get_list_queryset")
 
     def read_list(self) -> tuple[str | None, ListFilters | None]:
         """Read the page, and return the requested order or None, and the filters or None. Raise FieldErrors with all errors."""
@@ -198,7 +201,7 @@ class Listing(Paged):
             limits = (
                 {"first": stop} if not start and stop <= MAX_LITERAL_LIMIT else {"start": start, "size": stop - start}
             )
-            return list_query(hashable(type(self)))(account_id=self.account.id, order=order, **limits)
+            return list_query(type(self))(account_id=self.account.id, order=order, **limits)
         rows = filters.qs
         if rows.query.is_empty():
             return []
@@ -236,19 +239,19 @@ class Listing(Paged):
                 ids, _number = collected
         return list(rows.values_list("id", flat=True)[start:stop]) if ids is None else ids
 
-    def sort(self, rows: QuerySet[Any], order: str | None) -> QuerySet[Any]:
+    def sort(self, rows: QuerySet[Model], order: str | None) -> QuerySet[Model]:
         """Return the rows in an order of the list. A subclass adds the condition of the index of the order."""
         rows = rows.order_by(*self.order_by(order))
         return order_by_change(rows) if self._is_by_last_change(rows, order) else rows
 
-    def order_all(self, order: str | None) -> QuerySet[Any]:
+    def order_all(self, order: str | None) -> QuerySet[Model]:
         """Return the rows of the list in an order, to read their ids, or the rows of another table with the same ids."""
         rows = self.get_list_queryset()
         if self._is_by_last_change(rows, order):
             return last_changes_of(rows.model, self.account).order_by(*self.order_by(order))
         return self.sort(rows, order)
 
-    def _is_by_last_change(self, rows: QuerySet[Any], order: str | None) -> bool:
+    def _is_by_last_change(self, rows: QuerySet[Model], order: str | None) -> bool:
         return "updated_at" in self.columns(order) and has_last_changes(rows.model)
 
     def columns(self, order: str | None) -> dict[str, bool]:
@@ -263,14 +266,14 @@ class Listing(Paged):
         ]
 
     # This is the last method of the class, because in the class body after it `list` is no longer the built-in type.
-    def list(self, request: Any) -> HttpResponse:
+    def list(self, request: Request) -> HttpResponse:
         ids = self.ids_from_parameters()
         if ids is not None:
             ids = self.take_page(ids)
         else:
             order, filters = self.read_list()
             ids = self.take_page(self.ids(filters, order, start=self.page.start, stop=self.page.stop))
-        query = values_query(hashable(type(self)))
+        query = values_query(type(self))
         shown = query(account_id=self.account.id, ids=ids, **access_arguments(self)) if ids else []
         id_index, zone, represent = (
             self.serializer_class.names.index("id"),
@@ -283,13 +286,13 @@ class Listing(Paged):
 
 
 @cache
-def list_query(listing: type[Any]) -> PreparedQuery:
+def list_query(listing: "type[Listing]") -> PreparedQuery:
     """Return the query for the ids of a `Listing`."""
 
     @prepared(account_id=int, start=int, size=int)
     def query(
         account_id: int, order: str | None, first: int | None = None, start: int = 0, size: int | None = None
-    ) -> QuerySet[Any, Any]:
+    ) -> QuerySet[Model, object]:
         rows = listing.for_account(account_of(account_id), ALL_ROWS).order_all(order)
         return rows.values_list("id", flat=True)[start : start + (first or size or 0)]
 

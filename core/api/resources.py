@@ -3,21 +3,24 @@
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.fields import to_object
-from core.api.routing import path_of
-from core.api.serializers import ResourceSerializer
+from core.api.routing import path_with_id
+from core.api.serializers import ResourceSerializer, Values
 from core.api.views import JSONViewSet
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldErrors
 from core.rows.access import ALL_ROWS, prepared_access
+
+RowT = TypeVar("RowT")
 
 
 class ResourceViewSet(JSONViewSet):
@@ -40,12 +43,12 @@ class ResourceViewSet(JSONViewSet):
             cls.key = vars(cls).get("key", resource.key)
             cls.route = vars(cls).get("route", resource.route)
 
-    def get_success_headers(self, data: dict[str, Any]) -> dict[str, str]:
+    def get_success_headers(self, data: Values) -> dict[str, str]:
         """Return the header with the URL of a new row."""
-        return {"Location": self.base_url + path_of(self.route, data["id"])}
+        return {"Location": self.base_url + path_with_id(self.route, data["id"])}
 
     def find_object(self, id: int, *, locked: bool) -> object:
-        query = row_query(hashable(type(self)))
+        query = row_query(type(self))
         return query.first(account_id=self.account.id, id=id, locked=locked, **access_arguments(self))
 
     def lock_row(self) -> None:
@@ -53,17 +56,17 @@ class ResourceViewSet(JSONViewSet):
             with suppress(Http404):
                 self.get_object(locked=True)
 
-    def create(self, request: Any) -> HttpResponse:
+    def create(self, request: Request) -> HttpResponse:
         return self.write(lambda: self.find_existing(self.read_content(None)))
 
-    def retrieve(self, request: Any, id: int) -> HttpResponse:
-        query = values_query(hashable(type(self)))
+    def retrieve(self, request: Request, id: int) -> HttpResponse:
+        query = values_query(type(self))
         values = query.first(account_id=self.account.id, ids=[id], **access_arguments(self))
         if values is None:
             raise Http404
         return Response(self.serializer_class.represent_values(values, self.account.zone))
 
-    def update(self, request: Any, id: int) -> HttpResponse:
+    def update(self, request: Request, id: int) -> HttpResponse:
         return self.write(lambda: self.get_object(locked=True))
 
     def find_existing(self, data: object) -> object:
@@ -74,17 +77,19 @@ class ResourceViewSet(JSONViewSet):
         """Return the input for a row, or for a new row if `row` is None: the value under the key of the resource."""
         return self.complete(to_object(self.body.get(self.key)), row)
 
-    def complete(self, data: Any, row: Any = None) -> Any:
+    def complete(self, data: object, row: object = None) -> object:
         """Return the input for one resource, completed with fields that are outside the resource's object in the body."""
         return data
 
-    def write(self, find: Callable[[], Any], read: Callable[[Any], Any] | None = None) -> HttpResponse:
+    def write(
+        self, find: Callable[[], RowT | None], read: Callable[[RowT | None], object] | None = None
+    ) -> HttpResponse:
         """Update the locked row that `find` returns, or create a row if `find` returns None. Return the response with the row.
 
         `read` returns the input for the row. The default is `read_content`.
         """
 
-        def write_row() -> tuple[Any, bool]:
+        def write_row() -> tuple[object, bool]:
             row = find()
             data = (read or self.read_content)(row)
             serializer = self.get_serializer(row, data=data, partial=row is not None)
@@ -110,7 +115,7 @@ class ResourceViewSet(JSONViewSet):
         """Return the header that says that the user, who has just written the row, can't access it any more."""
         return {} if self.access.includes(row) else {"X-Handed-Over": "true"}
 
-    def destroy(self, request: Any, id: int) -> HttpResponse:
+    def destroy(self, request: Request, id: int) -> HttpResponse:
         in_transaction(lambda: self.perform_destroy(self.get_object(locked=True)))
         return Response("ok")
 
@@ -127,50 +132,50 @@ class ResourceViewSet(JSONViewSet):
         row.trash(by=self.request.user)
 
 
-def hashable(view: type[Any]) -> Any:
-    """Return the class of a view unchanged, but typed as Any. For an argument of a cached function, mypy would reject the class."""
-    return view
-
-
-def access_arguments(view: JSONViewSet) -> dict[str, Any]:
+def access_arguments(view: JSONViewSet) -> dict[str, object]:
     """Return the arguments of `row_query` and `values_query` for the access; none if the access makes no difference."""
-    return view.access.arguments if view.access.is_limited and depends_on_access(hashable(type(view))) else {}
+    return view.access.arguments if view.access.is_limited and depends_on_access(type(view)) else {}
 
 
 @cache
-def depends_on_access(view: type[Any], method: str = "get_queryset") -> bool:
+def depends_on_access(view: type[JSONViewSet], method: str = "get_queryset") -> bool:
     """Return whether the rows that a method of a view returns differ between users."""
     account, statements = account_of(0), []
     for access in (ALL_ROWS, prepared_access([0])):
         rows = getattr(view.for_account(account, access), method)()
         statements.append(rows.query.sql_with_params())
-    return statements[0] != statements[1]
+    return bool(statements[0] != statements[1])
 
 
 @cache
-def row_query(viewset: type[Any]) -> PreparedQuery:
+def row_query(viewset: type[ResourceViewSet]) -> PreparedQuery:
     """Return the query for a row of a `ResourceViewSet` by its id."""
 
     @prepared(account_id=int, id=int, responsible_ids=list)
-    def query(account_id: int, id: int, locked: bool, responsible_ids: Collection[int] | None = None) -> QuerySet[Any]:
+    def query(
+        account_id: int, id: int, locked: bool, responsible_ids: Collection[int] | None = None
+    ) -> QuerySet[Model]:
         view = viewset.for_account(account_of(account_id), prepared_access(responsible_ids))
-        rows: Any = view.get_queryset().filter(id=id)[:1]
-        return rows.locked() if locked else rows
+        rows: Any = view.get_queryset()
+        found: QuerySet[Model] = (rows.locked() if locked else rows).filter(id=id)[:1]
+        return found
 
     return query
 
 
 @cache
-def values_query(viewset: type[Any]) -> PreparedQuery:
+def values_query(viewset: type[JSONViewSet]) -> PreparedQuery:
     """Return the query for the values of the columns that a response shows, in no particular order of rows.
 
     `viewset` is a `ResourceViewSet` or a `Listing`.
     """
 
     @prepared(account_id=int, ids=list, responsible_ids=list)
-    def query(account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None) -> QuerySet[Any, Any]:
+    def query(
+        account_id: int, ids: list[int], responsible_ids: Collection[int] | None = None
+    ) -> QuerySet[Model, object]:
         view = viewset.for_account(account_of(account_id), prepared_access(responsible_ids))
-        rows: Any = view.get_queryset().order_by().filter(id__any=ids)
+        rows: QuerySet[Model] = view.get_queryset().order_by().filter(id__any=ids)
         return rows.values_list(*viewset.serializer_class.columns)
 
     return query

@@ -18,8 +18,8 @@ class IdConverter:
         return str(value)
 
 
-def path_of(route: str, id: int) -> str:
-    """Return the path of the route of a row. `reverse` takes 50 µs, so it is called once for each route."""
+def path_with_id(route: str, id: int) -> str:
+    """Return the path of a route with one id. `reverse` takes 50 µs, so it is called once for each route."""
     start, end = _path_around_id(route)
     return f"{start}{id}{end}"
 
@@ -31,8 +31,11 @@ def _path_around_id(route: str) -> tuple[str, str]:
     return start, end
 
 
-LIST: dict[str, Any] = {"get": "list"}
-CREATE: dict[str, Any] = {"post": "create"}
-UPSERT: dict[str, Any] = {"put": "upsert", "patch": "upsert"}
-BULK: dict[str, Any] = {"post": "bulk"}
-ITEM: dict[str, Any] = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}
+# The names of actions by method.
+Actions = dict[str, Any]
+
+LIST: Actions = {"get": "list"}
+CREATE: Actions = {"post": "create"}
+UPSERT: Actions = {"put": "upsert", "patch": "upsert"}
+BULK: Actions = {"post": "bulk"}
+ITEM: Actions = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}

@@ -51,9 +51,9 @@ def declared_fields(serializer: "type[WireSerializer] | WireSerializer") -> dict
     return cast(dict[str, WireField], serializer._declared_fields)
 
 
-def arguments_of(field: Any) -> tuple[list[Any], dict[str, Any]]:
+def arguments_of(field: WireField) -> tuple[list[object], dict[str, object]]:
     """Return the positional and keyword arguments with which a field was created. DRF stores them to copy the field."""
-    return field._args, field._kwargs
+    return field._args, field._kwargs  # type: ignore[attr-defined]
 
 
 def copy_field(field: WireField) -> WireField:
@@ -86,20 +86,26 @@ def make_field(column: DeclaredField) -> WireField:
     return kind(required=True) if column.is_required else kind()
 
 
+# The values of fields by name, each of the type of its field.
+Values = dict[str, Any]
+
+
 class WireSerializer(serializers.Serializer[object]):
     """An object whose fields are `WireField`s."""
 
     instance: Any
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.values: dict[str, Any] = {}
+    def __init__(self, instance: object = None, data: object = serializers.empty, **options: Any) -> None:
+        super().__init__(instance, data, **options)
+        self.values: Values = {}
+        # The names of unknown and read-only fields that were sent.
+        self.ignored: list[str] = []
         if hasattr(self, "initial_data"):
             self.initial_data = to_object(self.initial_data)
 
-    def to_internal_value(self, data: Any) -> dict[str, Any]:
+    def to_internal_value(self, data: Any) -> Values:
         """Return the values of the fields. Raise FieldErrors with the errors of all fields."""
-        values: dict[str, Any] = {}
+        values: Values = {}
         errors: list[FieldError] = []
         for field in cast(Iterable[WireField], self._writable_fields):
             try:
@@ -112,7 +118,7 @@ class WireSerializer(serializers.Serializer[object]):
             raise FieldErrors(errors)
         return values
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> Values:
         """Validate the data, and set and return `values`. Raise FieldErrors."""
         self.values = self.run_validation(self.initial_data)
         return self.values
@@ -129,7 +135,7 @@ class WireSerializer(serializers.Serializer[object]):
 class ResourceSerializer(WireSerializer):
     """The base of the serializers of resources. Responses have the fields in the order of their declaration.
 
-    Only the fields that were sent are read, so a PUT changes only these fields. `ignored` has the names of unknown and read-only fields.
+    Only the fields that were sent are read, so a PUT changes only these fields.
     """
 
     id = IntegerField(read_only=True)
@@ -150,10 +156,6 @@ class ResourceSerializer(WireSerializer):
     # The positions of the writable fields, and the names of the fields that a new resource must have.
     writable: ClassVar[dict[str, int]]
     required_names: ClassVar[set[str]]
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.ignored: list[str] = []
 
     def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
@@ -211,12 +213,12 @@ class ResourceSerializer(WireSerializer):
 
     def get_fields(self) -> dict[str, Any]:
         """Return copies of the fields to read: the fields that were sent and, for a new resource, the required fields."""
-        data: Any = getattr(self, "initial_data", None)
+        data: object = getattr(self, "initial_data", None)
         sent = data.keys() if isinstance(data, dict) else set()
         names = self.writable.keys() & sent | (set() if self.partial else self.required_names)
         return {name: copy_field(declared_fields(self)[name]) for name in sorted(names, key=self.writable.__getitem__)}
 
-    def run_validation(self, data: Any = serializers.empty) -> Any:
+    def run_validation(self, data: object = serializers.empty) -> Any:
         if data is None or data is serializers.empty:
             raise FieldError("", MISSING, "required")
         if not isinstance(data, dict):
@@ -234,12 +236,12 @@ class ResourceSerializer(WireSerializer):
         ]
 
     @classmethod
-    def represent(cls, row: Any, zone: ZoneInfo) -> dict[str, Any]:
+    def represent(cls, row: Any, zone: ZoneInfo) -> Values:
         """Return the response for a row."""
         return cls.represent_values([getattr(row, column) for column in cls.columns], zone)
 
     @classmethod
-    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> dict[str, Any]:
+    def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> Values:
         """Return the response for a row, from the values of its `columns`."""
         data = dict(zip(cls.names, values, strict=True))
         for name in cls.times:

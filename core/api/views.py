@@ -4,9 +4,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
 from urllib.parse import quote
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.utils.http import http_date
 from django.utils.translation import gettext_lazy as _
@@ -16,7 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.fields import to_object
-from core.api.serializers import ResourceSerializer
+from core.api.serializers import ResourceSerializer, Values
 from core.errors import FieldError, FieldErrors, Throttled
 from core.http import idempotency, preconditions, throttling
 from core.http.api_requests import RequestOfAPI
@@ -25,6 +26,8 @@ from core.http.parameters import as_parameters
 from core.limits.request_shares import hold_share
 from core.rows.access import Access
 from core.tenants import TenantAccount
+
+T = TypeVar("T")
 
 # Limits of a header that lists names: proxies and clients refuse long headers.
 MAX_LISTED_NAMES = 20
@@ -97,8 +100,8 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
 
     if TYPE_CHECKING:
         # The stubs know nothing of `WireSerializer`, nor that every list has pages.
-        def get_serializer(self, *args: Any, **kwargs: Any) -> Any: ...
-        def paginate_queryset(self, queryset: Any) -> list[Any]: ...
+        def get_serializer(self, *args: object, **kwargs: object) -> Any: ...
+        def paginate_queryset(self, queryset: QuerySet[Any, T] | Sequence[T]) -> list[T]: ...
 
     request: RequestOfAPI
 
@@ -119,7 +122,7 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
         view.account, view.access = account, access
         return view
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """Return the response, as DRF does, but pass the handler to `respond_once` or `respond_if_met`."""
         self.args, self.kwargs = args, kwargs
         self.request = cast(RequestOfAPI, self.initialize_request(request, *args, **kwargs))
@@ -138,7 +141,7 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
             response = self.handle_exception(error)
         return self.finalize_response(self.request, response, *args, **kwargs)
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         """Authenticate and count the request, check permissions and read the Idempotency-Key. Raise an exception to reject it.
 
         DRF checks throttles last. Here, requests without permission count too.
@@ -168,8 +171,8 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
 
     def render(self, response: Any) -> HttpResponse:
         """Render the response within the view. Django renders it after the view, when a transaction has ended."""
-        response = self.finalize_response(self.request, response, *self.args, **self.kwargs)
-        return response.render() if isinstance(response, Response) else response
+        finalized: HttpResponse = self.finalize_response(self.request, response, *self.args, **self.kwargs)
+        return finalized.render() if isinstance(finalized, Response) else finalized
 
     def get_object(self, *, locked: bool = False) -> Any:
         """Return the row of the URL. Raise Http404 if there is none, or if the user may not access it."""
@@ -192,7 +195,7 @@ class TenantViewSet(viewsets.GenericViewSet[Any]):
         """Change this copy of a view so that it can respond to a GET of the same URL."""
         self.action = action
 
-    def get_serializer_context(self) -> dict[str, Any]:
+    def get_serializer_context(self) -> Values:
         """Return the context of the serializer, which its fields use for lookups."""
         return {"account": self.account, "access": self.access}
 
@@ -230,14 +233,14 @@ class JSONViewSet(TenantViewSet):
     # Keys that every body may have. They do not belong to a resource.
     common_keys = frozenset({"api_token", METHOD_KEY})
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         super().__init__(**kwargs)
         self.ignored_parameters: list[str] = []
         self.ignored_fields: list[str] = []
         # The names of fields that link to a row in the trash.
         self.pending_links: list[str] = []
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
         is_overridden = self.override_method(request)
         super().initial(request, *args, **kwargs)
         # CSRF: a page of another site can make a browser send a form with the session cookie, but not with a token.
@@ -302,18 +305,18 @@ class JSONViewSet(TenantViewSet):
         return errors
 
     @property
-    def body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, object]:
         """The body. Raise FieldError if it is not an object."""
         body = to_object(self.request.data)
         if not isinstance(body, dict):
             raise FieldError("body", _("must be an object"), "object")
         return body
 
-    def represent(self, row: Any) -> dict[str, Any]:
+    def represent(self, row: Any) -> Values:
         """Return the response for a row."""
         return self.serializer_class.represent(row, self.account.zone)
 
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+    def finalize_response(self, request: Request, response: Any, *args: object, **kwargs: object) -> Any:
         """Add the headers that name ignored fields, ignored parameters and pending links, and the time of the last change.
 
         Neither the response to an error nor a stored response is a `Response`.

@@ -1,7 +1,7 @@
 """`GET /app/changes.json`, the feed of the changes of an account, for clients that keep a copy of its data."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import cast
 
 from django.http import HttpResponse
 from rest_framework.response import Response
@@ -25,8 +25,8 @@ class SinceField(ScalarField):
 
     default_error_messages = {"cursor": "is not a cursor of this account"}
 
-    def to_internal_value(self, data: Any) -> Cursor | str:
-        since = NOW if data == NOW else Cursor.parse(self.context["account"].id, data)
+    def to_internal_value(self, data: object) -> Cursor | str:
+        since = NOW if data == NOW else Cursor.parse(self.context["account"].id, str(data))
         if since is None:
             self.fail("cursor")
         return since

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, cast
+from typing import cast
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
@@ -126,12 +126,7 @@ class ClockTimestamp(models.Func):
 
 class FollowerQuerySet(models.QuerySet["Follower"]):
     def lease(
-        self,
-        names: Iterable[str],
-        *,
-        limit: int,
-        failing: bool | None = None,
-        duration: timedelta = LEASE_DURATION,
+        self, names: Iterable[str], *, limit: int, failing: bool | None = None, duration: timedelta = LEASE_DURATION
     ) -> list[FollowerLease]:
         """Lease the followers with these names that have been due for longest. Skip rows that another worker is leasing at the same time.
 
@@ -147,15 +142,16 @@ class FollowerQuerySet(models.QuerySet["Follower"]):
 
         Renew the leases of followers that have newer changes, and return them. End the other leases.
         """
-        columns: list[Any] = [
+        parameters = (
             [lease.account_id for lease in leases],
             [lease.name for lease in leases],
             [lease.key for lease in leases],
             [lease.token for lease in leases],
             list(cursors),
-        ]
+            LEASE_DURATION.total_seconds(),
+        )
         with connection.cursor() as cursor:
-            cursor.execute(ADVANCE, [*columns, LEASE_DURATION.total_seconds()])
+            cursor.execute(ADVANCE, parameters)
             advanced = [FollowerLease(*row) for row in cursor.fetchall()]
         return [lease for lease in advanced if lease.newest > lease.cursor]
 

@@ -190,7 +190,7 @@ class Change(models.Model):
         ]
         indexes = [
             # For the changes without a number.
-            models.Index(fields=["account", "position"], name="change_unnumbered", condition=models.Q(number=None)),
+            models.Index(fields=["account", "position"], name="change_unnumbered", condition=models.Q(number=None))
         ]
 
     def __str__(self) -> str:

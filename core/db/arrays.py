@@ -1,9 +1,7 @@
 """Conditions on the values of arrays."""
 
-from typing import Any
-
 from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import BooleanField, Func, QuerySet
+from django.db.models import BooleanField, Func, Model, QuerySet
 
 
 class EqualsAny(Func):
@@ -14,7 +12,7 @@ class EqualsAny(Func):
     output_field = BooleanField()
 
 
-def equals_any_of(column: str, values: QuerySet[Any, Any]) -> EqualsAny:
+def equals_any_of(column: str, values: QuerySet[Model, object]) -> EqualsAny:
     """Return the condition that the value of a column is among those of a subquery.
 
     Unlike with `__in`, PostgreSQL executes the subquery once, before it reads the rows, and assumes that it yields few values. Without

@@ -1,7 +1,6 @@
 """Checks of the session settings of PostgreSQL and of its pooler, for `manage.py check --database default` and `migrate`."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import psycopg
 from django.apps import AppConfig
@@ -15,7 +14,7 @@ POOLER_VERSION = (1, 22)
 
 @register(Tags.database)
 def database(
-    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: Any
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: object
 ) -> list[CheckMessage]:
     """Run all checks of this module."""
     if not databases or not settings.DATABASE_POOLER:

@@ -18,9 +18,12 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from django.db import connection, models, transaction
+
+if TYPE_CHECKING:
+    from core.db.tenancy import TenantModel
 
 Row = TypeVar("Row", bound=models.Model)
 Act = Literal["insert", "update", "delete"]
@@ -29,10 +32,10 @@ Key = tuple[str, int]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Derivation:
+class Derivation(Generic[Row]):
     """Values that depend on the rows of a model."""
 
-    model: type[models.Model]
+    model: type[Row]
     # The columns on which the values depend. An update of other columns is ignored.
     columns: frozenset[str]
     # Return the keys of the values that depend on the rows with these ids now. It is called before an update or a delete, and after an insert
@@ -41,13 +44,13 @@ class Derivation:
     # Compute the values with these keys again.
     update: Callable[[int, list[Key]], None]
     # Return the keys of the values that depend on an instance, without a statement, or None if that takes one.
-    keys_of_row: Callable[[Any], Iterable[Key] | None] = lambda _row: None
+    keys_of_row: Callable[[Row], Iterable[Key] | None] = lambda _row: None
     # The columns that select the keys. If an update changes none of them, the keys are the same before and after it.
     key_columns: frozenset[str] | None = None
     # Return whether values can depend on a new row, beyond those of `insert_with`.
-    concerns_new: Callable[[Any], bool] = lambda _row: True
+    concerns_new: Callable[[Row], bool] = lambda _row: True
     # Return whether values can depend on a row, before or after an update of these columns, or of all.
-    concerns_changed: Callable[[Any, Collection[str] | None], bool] = lambda _row, _columns: True
+    concerns_changed: Callable[[Row, Collection[str] | None], bool] = lambda _row, _columns: True
 
     def keeps_keys(self, columns: Collection[str] | None) -> bool:
         """Return whether an update of these columns, or of all, leaves the keys as they are."""
@@ -84,7 +87,9 @@ class Comparison:
         add_keys(account_id, self.update, ((self.kind, id) for id in ids))
 
 
-_derivations: dict[type[models.Model], list[Derivation]] = {}
+# A derivation of some model.
+AnyDerivation = Derivation[Any]
+_derivations: dict[type[models.Model], list[AnyDerivation]] = {}
 _comparisons: dict[type[models.Model], Comparison] = {}
 # The functions of the derivations, in the order in which they are called.
 _updates: list[Callable[[int, list[Key]], None]] = []
@@ -94,7 +99,7 @@ Pending = dict[tuple[int, Callable[[int, list[Key]], None]], set[Key]]
 _pending: ContextVar[Pending | None] = ContextVar("pending", default=None)
 
 
-def register(*derivations: Derivation) -> None:
+def register(*derivations: AnyDerivation) -> None:
     for derivation in derivations:
         _derivations.setdefault(derivation.model, []).append(derivation)
         if derivation.update not in _updates:
@@ -119,7 +124,7 @@ def comparison_of(model: type[models.Model], columns: Collection[str] | None = N
     )
 
 
-def derivations_of(model: type[models.Model], columns: Collection[str] | None = None) -> list[Derivation]:
+def derivations_of(model: type[models.Model], columns: Collection[str] | None = None) -> list[AnyDerivation]:
     """Return the derivations of a model that depend on one of these columns, or all."""
     return [
         derivation
@@ -182,10 +187,10 @@ def writing(
 
 
 @contextmanager
-def writing_row(row: models.Model, columns: Collection[str] | None, *, is_compared: bool = False) -> Iterator[None]:
+def writing_row(row: "TenantModel", columns: Collection[str] | None, *, is_compared: bool = False) -> Iterator[None]:
     """Do the same for one row that the block updates, or inserts without `ctes_of` the model."""
     if not row._state.adding:
-        account_id, id = row.account_id, row.id  # type: ignore[attr-defined]  # a row of any tenant
+        account_id, id = row.account_id, row.id
         derivations = [
             derivation for derivation in derivations_of(type(row), columns) if derivation.concerns_changed(row, columns)
         ]
@@ -206,7 +211,7 @@ def writing_row(row: models.Model, columns: Collection[str] | None, *, is_compar
 
 
 @contextmanager
-def inserting(row: models.Model) -> Iterator[None]:
+def inserting(row: "TenantModel") -> Iterator[None]:
     """Compute what depends on a new row, which the block inserts with `ctes_of` its model."""
     if not is_followed(row):
         yield
@@ -216,14 +221,14 @@ def inserting(row: models.Model) -> Iterator[None]:
         inserted([row], are_derived=True)
 
 
-def is_followed(row: models.Model) -> bool:
+def is_followed(row: "TenantModel") -> bool:
     """Return whether a new row has to be followed by other statements in its transaction."""
     return any(derivation.concerns_new(row) for derivation in derivations_of(type(row)))
 
 
 @contextmanager
 def _writing(
-    derivations: list[Derivation],
+    derivations: list[AnyDerivation],
     account_id: int,
     ids: Sequence[int],
     act: Act,
@@ -255,7 +260,7 @@ def _comparing(
         return
     table = comparison.model._meta.db_table
     rows = f"FROM {table} WHERE account_id = %s AND id = ANY (%s)"
-    values: list[Any] = [account_id, list(ids)]
+    values = (account_id, list(ids))
     with transaction.atomic(savepoint=False), compute_at_end():
         with connection.cursor() as cursor:
             old = f"SELECT {comparison.old_columns(columns)} {rows} ORDER BY id FOR NO KEY UPDATE"
@@ -274,32 +279,32 @@ def _comparing(
         comparison.add_ids(account_id, found)
 
 
-def inserted(rows: Sequence[models.Model], *, are_derived: bool = False) -> None:
+def inserted(rows: "Sequence[TenantModel]", *, are_derived: bool = False) -> None:
     """Compute what depends on new rows of a model. `are_derived` says that their INSERT contained the CTEs of `insert_with`."""
-    for account_id, group in groupby(rows, key=lambda row: row.account_id):  # type: ignore[attr-defined]
+    for account_id, group in groupby(rows, key=lambda row: row.account_id):
         new = list(group)
         model = type(new[0])
         if not are_derived and (ctes := ctes_of(model)):
             with connection.cursor() as cursor:
                 cursor.execute(
                     f"WITH row AS (SELECT * FROM {model._meta.db_table} WHERE account_id = %s AND id = ANY (%s)){ctes} SELECT",  # noqa: S608
-                    [account_id, [row.id for row in new]],  # type: ignore[attr-defined]
+                    [account_id, [row.id for row in new]],
                 )
         derivations = derivations_of(model)
         if len(new) == 1:
             add_keys_of(new[0], [derivation for derivation in derivations if derivation.concerns_new(new[0])], "insert")
             continue
         for derivation in derivations:
-            if ids := [row.id for row in new if derivation.concerns_new(row)]:  # type: ignore[attr-defined]
+            if ids := [row.id for row in new if derivation.concerns_new(row)]:
                 add_keys(account_id, derivation.update, derivation.keys_of(account_id, ids, "insert"))
 
 
-def add_keys_of(row: models.Model, derivations: list[Derivation], act: Act) -> None:
+def add_keys_of(row: "TenantModel", derivations: list[AnyDerivation], act: Act) -> None:
     """Compute the values that depend on a written row."""
-    account_id: Any = getattr(row, "account_id")  # noqa: B009, a row of any tenant
+    account_id = row.account_id
     for derivation in derivations:
         keys = derivation.keys_of_row(row)
-        add_keys(account_id, derivation.update, derivation.keys_of(account_id, [row.id], act) if keys is None else keys)  # type: ignore[attr-defined]
+        add_keys(account_id, derivation.update, derivation.keys_of(account_id, [row.id], act) if keys is None else keys)
 
 
 class DerivingQuerySet(models.QuerySet[Row]):
@@ -318,7 +323,7 @@ class DerivingQuerySet(models.QuerySet[Row]):
                 stack.enter_context(writing(self.model, account_id, ids, columns, act=act, is_compared=is_compared))
             yield
 
-    def update(self, **values: Any) -> int:
+    def update(self, **values: object) -> int:
         with self._writing({self.model._meta.get_field(name).attname for name in values}, "update"):  # type: ignore[union-attr]
             return super().update(**values)
 
@@ -344,5 +349,5 @@ class DerivingQuerySet(models.QuerySet[Row]):
             return super().bulk_create(rows, *args, **kwargs)
         with transaction.atomic(savepoint=False), compute_at_end():
             created = super().bulk_create(rows, *args, **kwargs)
-            inserted(rows)
+            inserted(rows)  # type: ignore[arg-type]  # rows of a tenant
             return created

@@ -3,11 +3,15 @@
 Migrations import nothing of the project, so that a later change of the code does not change them.
 """
 
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import orjson
 from django.db import models
+
+# Django's classes of fields have no type arguments at run time.
+AnyField: TypeAlias = "models.Field[Any, Any]"
 
 
 class PlainField(models.Field):
@@ -18,7 +22,7 @@ class PlainField(models.Field):
     # The names of arguments whose default differs from that of Django's field.
     changed_defaults: ClassVar[tuple[str, ...]] = ()
 
-    def deconstruct(self) -> Any:
+    def deconstruct(self) -> tuple[str, str, Sequence[object], dict[str, object]]:
         name, _path, args, kwargs = super().deconstruct()
         base = next(base for base in type(self).__mro__ if base.__module__.startswith("django."))
         package = "django.db.models" if base.__module__.startswith("django.db.") else base.__module__.rpartition(".")[0]
@@ -27,8 +31,8 @@ class PlainField(models.Field):
 
     def clone(self) -> Self:
         _name, _path, args, kwargs = self.deconstruct()
-        field_class: Any = type(self)
         names = (*self.python_arguments, *self.changed_defaults)
+        field_class: Callable[..., Self] = type(self)
         return field_class(*args, **{**kwargs, **{name: getattr(self, name) for name in names}})
 
 

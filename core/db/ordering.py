@@ -1,7 +1,7 @@
 """Rows whose order users can change."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from django.db import models, transaction
 from django.utils import timezone
@@ -24,7 +24,7 @@ class Ordered:
         """Return the rows of the same list, including this row."""
         raise NotImplementedError
 
-    def is_listed_with(self, other: Any) -> bool:
+    def is_listed_with(self, other: Self) -> bool:
         """Return whether pages show this row and another of the siblings in one list. A move by positions skips the other rows."""
         return True
 

@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import count
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connection, connections
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import (
     BigIntegerField,
     BooleanField,
@@ -37,6 +38,7 @@ from django.db.models import (
     QuerySet,
     TextField,
 )
+from django.db.models.expressions import Expression
 from django.db.models.fields.json import KeyTransform
 from django.db.models.query import (
     FlatValuesListIterable,
@@ -45,16 +47,21 @@ from django.db.models.query import (
     ValuesListIterable,
     get_related_populators,
 )
+from django.db.models.sql.compiler import SQLCompiler
 from psycopg import Binary
 from psycopg.errors import ConnectionTimeout
 from psycopg.types.numeric import Int2, Int4, Int8
 
 from core.db.derived import comparison_of, ctes_of, inserted, inserting, writing, writing_row
+from core.db.fields import AnyField
+
+if TYPE_CHECKING:
+    from core.db.tenancy import TenantModel
 
 # Values that stand for arguments while a query is compiled. Each is unique, so that it can be found in the compiled query, and within
 # the range of every column.
 _number = count(1_900_000_000)
-_STAND_INS: dict[type, Callable[..., Any]] = {
+_STAND_INS: dict[type, Callable[..., object]] = {
     int: lambda: next(_number),
     str: lambda: f"stand-in-{next(_number)}",
     bytes: lambda: f"stand-in-{next(_number)}".encode(),
@@ -64,6 +71,10 @@ _STAND_INS: dict[type, Callable[..., Any]] = {
 
 # The parameters of a statement, positional or named.
 Parameters = Sequence[Any] | Mapping[str, Any]
+# A row of a result, whose types depend on the statement.
+ResultRow = tuple[Any, ...]
+# A function that converts a value between Python and PostgreSQL.
+Adapter = Callable[[Any], object]
 
 # PostgreSQL assumes this length for an array parameter when it plans a generic query.
 ASSUMED_ARRAY_LENGTH = 10
@@ -79,11 +90,11 @@ class AnyOf(Lookup):
 
     lookup_name = "any"
 
-    def get_prep_lookup(self) -> Any:
+    def get_prep_lookup(self) -> str:
         self.number = len(self.rhs)
         return array_literal(self.rhs)
 
-    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+    def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, tuple[str | int, ...]]:
         column, parameters = self.process_lhs(compiler, connection)
         limit = f" LIMIT {self.number}" if self.number < ASSUMED_ARRAY_LENGTH else ""
         return f"{column} IN (SELECT unnest(%s::bigint[]){limit})", (*parameters, self.rhs)
@@ -97,7 +108,7 @@ def array_literal(ids: Iterable[int]) -> str:
 class Statement:
     """The compiled SQL of a query for one shape of its arguments, with the order of its parameters and the conversion of its rows."""
 
-    def __init__(self, rows: QuerySet[Any, Any], stand_ins: dict[str, Any]) -> None:
+    def __init__(self, rows: QuerySet[Model, object], stand_ins: dict[str, object]) -> None:
         compiler = rows.query.get_compiler(connection=connection)
         text, constants = compiler.as_sql()
         names = {self._key(value): name for name, value in stand_ins.items()}
@@ -121,13 +132,13 @@ class Statement:
         self._read_select(rows, compiler)
 
     @staticmethod
-    def _key(value: Any) -> Any:
+    def _key(value: object) -> object:
         if isinstance(value, list):
             return array_literal(value)
         return value.obj if isinstance(value, Binary) else value
 
     @staticmethod
-    def _adapter(value: Any, stand_in: Any) -> Callable[[Any], Any] | None:
+    def _adapter(value: object, stand_in: object) -> Adapter | None:
         """Return the function that converts an argument to a parameter, or None if the argument is sent unchanged.
 
         A number gets the type of its column. psycopg would send the smallest type that holds it, and the statement would be
@@ -139,8 +150,8 @@ class Statement:
             return Int8 if type(value) is int else type(value)
         return None
 
-    def _read_select(self, rows: QuerySet[Any, Any], compiler: Any) -> None:
-        self._build: Callable[[Any], Any] | None
+    def _read_select(self, rows: QuerySet[Model, object], compiler: SQLCompiler) -> None:
+        self._build: Callable[[ResultRow], object] | None
         converters = compiler.get_converters([column for column, _, _ in compiler.select])
         self._converters = [(index, _converter(*pair)) for index, pair in converters.items()]
         if issubclass(rows._iterable_class, ModelIterable):
@@ -151,8 +162,8 @@ class Statement:
             related = get_related_populators(info, select, connection.alias)  # type: ignore[call-arg]  # the stubs are of Django 6
             annotations = list(compiler.annotation_col_map.items())
 
-            def build(row: Sequence[Any]) -> Model:
-                built = model.from_db(connection.alias, names, row[first:last])
+            def build(row: ResultRow) -> Model:
+                built: Model = model.from_db(connection.alias, names, row[first:last])
                 for populator in related:
                     populator.populate(row, built)
                 for name, position in annotations:
@@ -170,7 +181,7 @@ class Statement:
         else:
             raise TypeError("a prepared query has to return instances, values() or values_list()")
 
-    def parameters(self, arguments: dict[str, Any]) -> list[Any]:
+    def parameters(self, arguments: Mapping[str, object]) -> list[object]:
         """Return the parameters of the text."""
         values = []
         for name, adapter in self.values:
@@ -180,20 +191,20 @@ class Statement:
                 values.append(arguments[name] if adapter is None else adapter(arguments[name]))
         return values
 
-    def run(self, arguments: dict[str, Any]) -> list[Any]:
+    def run(self, arguments: Mapping[str, object]) -> list[Any]:
         rows = fetch(self.text, self.parameters(arguments))
         if self._converters:
             rows = [self._convert(row) for row in rows]
         return rows if self._build is None else [self._build(row) for row in rows]
 
-    def _convert(self, row: Sequence[Any]) -> tuple[Any, ...]:
+    def _convert(self, row: ResultRow) -> ResultRow:
         values = list(row)
         for index, convert in self._converters:
             values[index] = convert(values[index])
         return tuple(values)
 
 
-def _converter(functions: Sequence[Callable[..., Any]], expression: Any) -> Callable[[Any], Any]:
+def _converter(functions: Sequence[Callable[..., object]], expression: Expression) -> Adapter:
     """Return the function that converts a value of a column as Django's converters do.
 
     Django creates a decoder for each JSON value. Most rows have no additional fields and no external ids, so they need none.
@@ -203,7 +214,7 @@ def _converter(functions: Sequence[Callable[..., Any]], expression: Any) -> Call
         decode = (field.decoder or json.JSONDecoder)().decode
         return lambda text: text if text is None else {} if text == "{}" else decode(text)
 
-    def convert(value: Any) -> Any:
+    def convert(value: object) -> object:
         for function in functions:
             value = function(value, expression, connection)
         return value
@@ -223,17 +234,17 @@ class PreparedQuery:
     and the values of arguments that `types` does not name.
     """
 
-    def __init__(self, build: Callable[..., QuerySet[Any, Any]], types: dict[str, type]) -> None:
+    def __init__(self, build: Callable[..., QuerySet[Model, object]], types: dict[str, type]) -> None:
         self.build = build
         self.types = types
-        self._statements: dict[tuple[Any, ...], Statement] = {}
+        self._statements: dict[tuple[tuple[str, object], ...], Statement] = {}
 
-    def __call__(self, **arguments: Any) -> list[Any]:
+    def __call__(self, **arguments: object) -> list[Any]:
         if not prepares_statements():
             return list(self.build(**arguments))
         return self.statement(arguments).run(arguments)
 
-    def statement(self, arguments: dict[str, Any]) -> Statement:
+    def statement(self, arguments: Mapping[str, object]) -> Statement:
         """Return the statement for the shape of the arguments."""
         shape = tuple((name, self._shape_of(name, value)) for name, value in arguments.items())
         statement = self._statements.get(shape)
@@ -246,23 +257,23 @@ class PreparedQuery:
             statement = self._statements[shape] = Statement(self.build(**{**arguments, **stand_ins}), stand_ins)
         return statement
 
-    def _shape_of(self, name: str, value: Any) -> Any:
+    def _shape_of(self, name: str, value: Any) -> object:
         if name not in self.types:
             return value
         return min(len(value) or ASSUMED_ARRAY_LENGTH, ASSUMED_ARRAY_LENGTH) if self.types[name] is list else True
 
-    def first(self, **arguments: Any) -> Any:
+    def first(self, **arguments: object) -> Any:
         """Return the first row, or None. All rows of the query are read, so the query itself should have a limit."""
         rows = self(**arguments)
         return rows[0] if rows else None
 
 
-def prepared(**types: type) -> Callable[[Callable[..., QuerySet[Any, Any]]], PreparedQuery]:
+def prepared(**types: type) -> Callable[[Callable[..., QuerySet[Model, object]]], PreparedQuery]:
     """Turn a function that returns a QuerySet into a `PreparedQuery`. `types` are the types of the arguments that are sent as values."""
     return lambda build: PreparedQuery(build, types)
 
 
-def insert(row: Model) -> None:
+def insert(row: "TenantModel") -> None:
     """Insert a new row, as `save(force_insert=True)` does, and read the columns that the database sets."""
     insertion = insertion_of(type(row))
     text = f"INSERT INTO {insertion.into} VALUES ({insertion.values}) RETURNING"  # noqa: S608
@@ -275,13 +286,13 @@ def insert(row: Model) -> None:
         insertion.complete(row, returned)
 
 
-def insert_many(rows: Sequence[Model]) -> None:
+def insert_many(rows: "Sequence[TenantModel]") -> None:
     """Insert new rows of one account and model, whose ids are set, and read the columns that the database computes.
 
     COPY takes a third of the time of an INSERT with as many values.
     """
     insertion = insertion_of(type(rows[0]))
-    database: Any = connections[DEFAULT_DB_ALIAS]
+    database = connections[DEFAULT_DB_ALIAS]
     with (
         database.cursor() as cursor,
         database.wrap_database_errors,
@@ -290,13 +301,12 @@ def insert_many(rows: Sequence[Model]) -> None:
         for row in rows:
             copy.write_row(insertion.values_of(row))
     names = [field.attname for field in insertion.returned]
-    by_id = {row.id: (row.id,) for row in rows}  # type: ignore[attr-defined]
+    by_id: dict[int, ResultRow] = {row.id: (row.id,) for row in rows}
     if names != ["id"]:
-        account_id: Any = getattr(rows[0], "account_id")  # noqa: B009, a row of any tenant
-        found = type(rows[0])._default_manager.filter(account_id=account_id, id__any=list(by_id))
+        found = type(rows[0])._default_manager.filter(account_id=rows[0].account_id, id__any=list(by_id))
         by_id = {values[names.index("id")]: values for values in found.values_list(*names)}
     for row in rows:
-        insertion.complete(row, by_id[row.id])  # type: ignore[attr-defined]
+        insertion.complete(row, by_id[row.id])
     inserted(rows)
 
 
@@ -305,42 +315,37 @@ class Insertion:
     """The parts of an INSERT statement for a model."""
 
     into: str
-    placeholders: list[str]
+    values: str
     returning: str
-    fields: list[Field]
     columns: "list[ColumnValue]"
-    returned: list[Field]
+    returned: list[AnyField]
 
-    @property
-    def values(self) -> str:
-        return ", ".join(self.placeholders)
-
-    def values_of(self, row: Model) -> list[Any]:
+    def values_of(self, row: Model) -> list[object]:
         return [column(row, True) for column in self.columns]
 
-    def complete(self, row: Model, returned: Sequence[Any]) -> None:
+    def complete(self, row: Model, returned: ResultRow) -> None:
         """Set the columns of the row that the database returned, and mark the row as saved."""
         for field, value in zip(self.returned, returned, strict=True):
             setattr(row, field.attname, value)
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
 
 
-def update(row: Model, names: Collection[str]) -> None:
+def update(row: "TenantModel", names: Collection[str]) -> None:
     """Update fields of a row, as `save(update_fields=…)` does. Raise the model's DoesNotExist if the row was deleted."""
     text, columns = _update_statement(type(row), tuple(sorted(names)))
     with writing_row(row, names, is_compared=True):
         rows = fetch(text, [column(row, False) for column in columns])
         if (comparison := comparison_of(type(row), names)) and rows and rows[0][-1]:
-            comparison.add_ids(row.account_id, [row.id])  # type: ignore[attr-defined]  # a row of any tenant
+            comparison.add_ids(row.account_id, [row.id])
     if not rows:
-        raise type(row).DoesNotExist  # type: ignore[attr-defined]  # Django adds it to each model
+        raise type(row).DoesNotExist
 
 
-def update_many(rows: Sequence[Model], names: Collection[str]) -> None:
+def update_many(rows: "Sequence[TenantModel]", names: Collection[str]) -> None:
     """Update the same fields of several locked rows of one account and model, as `update` does for one row, in one statement."""
     model = type(rows[0])
     meta = model._meta
-    fields = [*(cast(Field, meta.get_field(name)) for name in sorted(names)), *meta.pk_fields]
+    fields = [*(cast(AnyField, meta.get_field(name)) for name in sorted(names)), *meta.pk_fields]
     columns = list(map(_column_value, fields))
     # Without its length, a type does not cut the values.
     casts = ", ".join(f"%s::{re.sub('[(].*?[)]', '', str(field.db_type(connection)))}" for field in fields)
@@ -350,9 +355,9 @@ def update_many(rows: Sequence[Model], names: Collection[str]) -> None:
         UPDATE "{meta.db_table}" AS updated SET {changes} FROM (VALUES {", ".join([f"({casts})"] * len(rows))}) AS given ({given})
         WHERE {" AND ".join(f'updated."{key.column}" = given."{key.column}"' for key in meta.pk_fields)}
     """  # noqa: S608
-    account_id: Any = getattr(rows[0], "account_id")  # noqa: B009, a row of any tenant
-    ids = [row.id for row in rows]  # type: ignore[attr-defined]
-    values = [column(row, False) for row in rows for column in columns]
+    account_id = rows[0].account_id
+    ids = [row.id for row in rows]
+    values: list[Any] = [column(row, False) for row in rows for column in columns]
     if comparison := comparison_of(model, names):
         old = f'SELECT {comparison.old_columns(names)} FROM "{meta.db_table}" WHERE account_id = %s AND id = ANY (%s)'  # noqa: S608
         values = [account_id, ids, *values]
@@ -376,9 +381,8 @@ def insertion_of(model: type[Model]) -> Insertion:
     returned = list(meta.db_returning_fields) or [fields[0]]
     return Insertion(
         into=f'"{meta.db_table}" ({columns})',
-        placeholders=list(map(_placeholder, fields)),
+        values=", ".join(map(_placeholder, fields)),
         returning=", ".join(f'"{field.column}"' for field in returned),
-        fields=fields,
         columns=list(map(_column_value, fields)),
         returned=returned,
     )
@@ -387,7 +391,7 @@ def insertion_of(model: type[Model]) -> Insertion:
 @cache
 def _update_statement(model: type[Model], names: tuple[str, ...]) -> tuple[str, "list[ColumnValue]"]:
     meta = model._meta
-    fields, keys = [cast(Field, meta.get_field(name)) for name in names], list(meta.pk_fields)
+    fields, keys = [cast(AnyField, meta.get_field(name)) for name in names], list(meta.pk_fields)
     changes = ", ".join(f'"{field.column}" = {_placeholder(field)}' for field in fields)
     condition = " AND ".join(f'"{key.column}" = %s' for key in keys)
     text = f'UPDATE "{meta.db_table}" SET {changes} WHERE {condition} RETURNING'  # noqa: S608
@@ -404,11 +408,11 @@ def _update_statement(model: type[Model], names: tuple[str, ...]) -> tuple[str, 
 
 
 # A function that returns the parameter for the column of a field, from the row and whether the row is new.
-ColumnValue = Callable[[Model, bool], Any]
+ColumnValue = Callable[[Model, bool], object]
 
 _INTEGERS = {"SmallIntegerField": Int2, "IntegerField": Int4, "BigIntegerField": Int8, "BigAutoField": Int8}
 # The types of values that psycopg sends as Django would, and the classes of their fields.
-_UNCHANGED: tuple[tuple[type[Field], type], ...] = (
+_UNCHANGED: tuple[tuple[type[AnyField], type], ...] = (
     (CharField, str),
     (TextField, str),
     (BooleanField, bool),
@@ -417,13 +421,13 @@ _UNCHANGED: tuple[tuple[type[Field], type], ...] = (
 )
 
 
-def _column_value(field: Field) -> ColumnValue:
+def _column_value(field: AnyField) -> ColumnValue:
     """Return the function for a field. It calls Django's methods only for values that they may change."""
 
-    def prepared_by_django(row: Model, is_new: bool) -> Any:
+    def prepared_by_django(row: Model, is_new: bool) -> object:
         return field.get_db_prep_save(field.pre_save(row, is_new), connections[DEFAULT_DB_ALIAS])
 
-    def saved_text(row: Model, is_new: bool) -> Any:
+    def saved_text(row: Model, is_new: bool) -> object:
         value = field.pre_save(row, is_new)
         is_prepared = value is None or isinstance(value, str)
         return value if is_prepared else field.get_db_prep_save(value, connections[DEFAULT_DB_ALIAS])
@@ -437,7 +441,7 @@ def _column_value(field: Field) -> ColumnValue:
     if integer is None and unchanged is None:
         return prepared_by_django
 
-    def column_value(row: Model, is_new: bool) -> Any:
+    def column_value(row: Model, is_new: bool) -> object:
         value = getattr(row, name)
         if value is None or (unchanged is not None and isinstance(value, unchanged)):
             return value
@@ -446,11 +450,11 @@ def _column_value(field: Field) -> ColumnValue:
     return column_value
 
 
-def _placeholder(field: Field) -> str:
+def _placeholder(field: AnyField) -> str:
     return field.get_placeholder(None, None, connection) if hasattr(field, "get_placeholder") else "%s"
 
 
-def fetch(text: str, values: Parameters) -> list[tuple[Any, ...]]:
+def fetch(text: str, values: Parameters) -> list[ResultRow]:
     """Return the rows of a statement. If the connection was lost outside a transaction, reconnect and execute the statement again.
 
     The first statement of a request, which authenticates the request, is executed by this function. Connections thus need no check
@@ -467,21 +471,21 @@ def fetch(text: str, values: Parameters) -> list[tuple[Any, ...]]:
         return _execute(text, values)
 
 
-def _execute(text: str, values: Parameters) -> list[tuple[Any, ...]]:
+def _execute(text: str, values: Parameters) -> list[ResultRow]:
     database = connections[DEFAULT_DB_ALIAS]
     if not prepares_statements() or database.queries_logged or database.execute_wrappers:
         with database.cursor() as cursor:
             cursor.execute(text, values)
-            return cast("list[tuple[Any, ...]]", cursor.fetchall())
+            return list(cursor)
     if database.connection is None:
         database.ensure_connection()
     database.validate_no_broken_transaction()
     with database.wrap_database_errors:
-        rows: list[tuple[Any, ...]] = database.connection.execute(text, values, prepare=True).fetchall()
+        rows: list[ResultRow] = database.connection.execute(text, values, prepare=True).fetchall()
         return rows
 
 
-def execute_on_hot_row(text: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+def execute_on_hot_row(text: str, values: Parameters) -> list[ResultRow]:
     """Return the rows of a statement that writes and locks a row for which other transactions wait.
 
     Outside of a transaction, the statement commits itself, so the lock is not held while Python works. PostgreSQL keeps the locks of a

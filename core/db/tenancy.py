@@ -6,13 +6,14 @@ between tenant tables are composite (`account_id, client_id`), so that the datab
 """
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, models
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 from core.db.derived import writing, writing_row
 from core.db.fields import PlainField
@@ -23,11 +24,10 @@ class AccountIdField(PlainField, models.BigIntegerField):
 
     db_returning = True
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs["editable"] = False
-        super().__init__(*args, **kwargs)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "editable": False})
 
-    def get_db_prep_save(self, value: Any, connection: Any) -> Any:
+    def get_db_prep_save(self, value: object, connection: BaseDatabaseWrapper) -> object:
         # The trigger replaces NULL with the next id.
         return None if value is None else super().get_db_prep_save(value, connection)
 
@@ -40,10 +40,9 @@ class FoldedField(PlainField, models.TextField):
 
     python_arguments = ("source",)
 
-    def __init__(self, *args: Any, source: str, **kwargs: Any) -> None:
+    def __init__(self, *, source: str, **options: Any) -> None:
         self.source = source
-        kwargs["editable"] = False
-        super().__init__(*args, **kwargs)
+        super().__init__(**{**options, "editable": False})
 
     @staticmethod
     def derive(text: str) -> str:
@@ -96,16 +95,16 @@ class TenantModel(models.Model):
         with writing_row(self, kwargs.get("update_fields")):
             super().save(*args, **kwargs)
 
-    def delete(self, *args: Any, **kwargs: Any) -> tuple[int, dict[str, int]]:
+    def delete(self, using: str | None = None, keep_parents: bool = False) -> tuple[int, dict[str, int]]:
         with writing(type(self), self.account_id, [self.id], act="delete"):
-            return super().delete(*args, **kwargs)
+            return super().delete(using, keep_parents)
 
 
 def foreign_object(
     to: type[models.Model] | str,
     column: str,
     *,
-    on_delete: Any = models.DO_NOTHING,
+    on_delete: Callable[..., None] = models.DO_NOTHING,
     related_name: str = "+",
     null: bool = False,
 ) -> "models.ForeignObject[Any, Any]":

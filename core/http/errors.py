@@ -1,7 +1,6 @@
-"""The error responses of the APIs, as JSON or XML. They are always in English."""
+"""The error responses of the APIs, as JSON or XML. They are always in English: `override(None)` leaves lazy messages untranslated."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 from django.http import HttpResponse
@@ -57,18 +56,13 @@ def sentence_of(error: FieldError) -> str:
     return f"{label[:1].upper()}{label[1:]} {error.text}"
 
 
-def use_english() -> override:
-    """Return a context manager in which lazy messages are not translated."""
-    return override(None)
-
-
 def envelope(
     status: int, *, message: str | Promise | None = None, errors: Sequence[FieldError] = ()
 ) -> dict[str, object]:
     """Return the JSON object of an error response."""
-    with use_english():
+    with override(None):
         sentence = sentence_of(errors[0]) if errors else str(message or DEFAULT_MESSAGES[status])
-        body: dict[str, Any] = {"code": CODES[status], "message": replace_non_xml(sentence)}
+        body: dict[str, object] = {"code": CODES[status], "message": replace_non_xml(sentence)}
         if errors:
             texts: dict[str, list[str]] = {}
             body["errors"] = texts
@@ -95,7 +89,7 @@ def xml_response(
     errors: Sequence[FieldError] = (),
     headers: dict[str, str] | None = None,
 ) -> HttpResponse:
-    with use_english():
+    with override(None):
         sentences = [sentence_of(error) for error in errors] or [str(message or DEFAULT_MESSAGES[status])]
     lines = "".join(f"  <error>{escape(replace_non_xml(sentence))}</error>\n" for sentence in sentences)
     content = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n{lines}</errors>\n'.encode()

@@ -48,7 +48,7 @@ class BodyParser(BaseParser):
     media_types = ("*/*",)
 
     def parse(
-        self, stream: IO[Any], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
     ) -> Any:
         request: Request = (parser_context or {})["request"]
         body = _inflated(stream.read(settings.MAX_BODY_BYTES + 1), request)
@@ -148,6 +148,6 @@ class JSONRenderer(BaseRenderer):
     charset = None
 
     def render(
-        self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
+        self, data: object, accepted_media_type: str | None = None, renderer_context: Mapping[str, object] | None = None
     ) -> bytes:
         return orjson.dumps(data, default=encode_decimal)

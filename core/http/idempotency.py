@@ -9,7 +9,7 @@ import json
 import secrets
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import parse_qsl
 
 from django.conf import settings
@@ -23,26 +23,13 @@ from rest_framework.response import Response
 from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError
-from core.http.api_requests import RequestOfAPI
-from core.tenants import TenantAccount, TenantUser
+from core.tenants import TenantUser
+
+if TYPE_CHECKING:
+    from core.api.views import TenantViewSet
 
 KEPT_FOR = timedelta(hours=24)
 MAX_KEY_LENGTH = 255
-
-
-class IdempotentView(Protocol):
-    """The attributes of `core.api.views.TenantViewSet` that this module uses."""
-
-    request: Any
-    shown_once: tuple[str, ...]
-
-    @property
-    def request_options(self) -> list[str]: ...
-
-    @property
-    def account(self) -> TenantAccount: ...
-
-    def render(self, response: HttpResponse) -> HttpResponse: ...
 
 
 class IdempotentAnswerQuerySet(models.QuerySet["IdempotentAnswer"]):
@@ -77,13 +64,12 @@ class IdempotentAnswer(models.Model):
         return self.key
 
     @classmethod
-    def from_response(cls, view: "IdempotentView", response: HttpResponse, **values: Any) -> Self:
+    def from_response(cls, view: "TenantViewSet", response: HttpResponse, **values: object) -> Self:
         """Return a new row that stores `response`, without the secrets that are `shown_once`."""
         body = response.content
-        data: Any = getattr(response, "data", None)
+        data: object = getattr(response, "data", None)
         # Only some actions of a view respond with a secret.
-        secrets = [name for name in view.shown_once if isinstance(data, dict) and name in data]
-        if secrets:
+        if isinstance(data, dict) and (secrets := [name for name in view.shown_once if name in data]):
             body = view.render(Response({**data, **dict.fromkeys(secrets)})).content
         return cls(status=response.status_code, headers=dict(response.headers), body=body, **values)
 
@@ -100,7 +86,7 @@ def accepts_key(method: str | None, action: str | None) -> bool:
 
 def key_of(request: Request) -> str | None:
     """Return the key of a request, or None. Raise FieldError for an invalid key."""
-    key = request.META.get("HTTP_IDEMPOTENCY_KEY")
+    key: str | None = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return None
     key = key.strip()
@@ -112,7 +98,7 @@ def key_of(request: Request) -> str | None:
     return key
 
 
-def respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+def respond_once(view: "TenantViewSet", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
     """Return the response of `handler`, or the stored response if the request was carried out before.
 
     Raise Conflict while the first request is running, and FieldError for a different request with the same key.
@@ -120,9 +106,9 @@ def respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpRes
     return in_transaction(lambda: _respond_once(view, key, handler))
 
 
-def _respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
-    request: RequestOfAPI = view.request
-    identity: dict[str, Any] = {
+def _respond_once(view: "TenantViewSet", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+    request = view.request
+    identity = {
         "account_id": view.account.id,
         "caller": f"token {request.auth.id}" if request.auth else f"user {request.user.id}",
         "key": key,
@@ -149,7 +135,7 @@ def fingerprint_of(request: Request, options: list[str]) -> bytes:
     A token is left out, because a client may send it in different places. Raise ParseError for a body that is nested too deeply.
     """
     query = [pair for pair in parse_qsl(request.META["QUERY_STRING"], keep_blank_values=True) if pair[0] != "api_token"]
-    body: Any = request.data
+    body: object = request.data
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if name != "api_token"}
     try:
@@ -172,11 +158,7 @@ class KeyedForm:
 
     def __init__(self, user: TenantUser, name: str, form_key: str) -> None:
         key = hashlib.sha256(json.dumps([name, form_key or new_form_key()]).encode()).hexdigest()
-        self.identity: dict[str, Any] = {
-            "account_id": user.account_id,
-            "caller": f"form of user {user.id}",
-            "key": key,
-        }
+        self.identity = {"account_id": user.account_id, "caller": f"form of user {user.id}", "key": key}
 
     def lock(self) -> None:
         """Wait until a simultaneous request with the same form has ended, such as that of the first click of a double click."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpRequest
 from rest_framework.negotiation import BaseContentNegotiation
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.utils.mediatypes import _MediaType
 
@@ -23,8 +24,11 @@ class SingleFormatNegotiation(BaseContentNegotiation):
                 return parser
         return None
 
-    def select_renderer(self, request: Request, renderers: Any, format_suffix: str | None = None) -> tuple[Any, str]:
-        return renderers[0], renderers[0].media_type
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> tuple[BaseRenderer, str]:
+        [renderer] = renderers
+        return renderer, renderer.media_type
 
 
 # Parts of the User-Agent of search engines, and of robots that create previews of links. The `Accept` header does not identify them,

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TypeVar
 
 from rest_framework.exceptions import ParseError
+
+Container = TypeVar("Container")
 
 # The maximum number of keys in a name of a form. `deal[client][external_ids][shop]` has 4.
 MAX_DEPTH = 8
@@ -22,7 +24,7 @@ def nest(pairs: Iterable[tuple[str, str]]) -> dict[str, object]:
     last one is used, as for a checkbox after a hidden field. In `deals[][name]`, a repeated name begins the next object of the list.
     Raise ParseError for contradicting names.
     """
-    root: dict[str, Any] = {}
+    root: dict[str, object] = {}
     for name, value in pairs:
         match = _NAME.fullmatch(name)
         keys = [match[1], *_PART.findall(match[2])] if match else [name]
@@ -39,7 +41,7 @@ class _ConflictError(Exception):
     """A form uses a name in contradicting ways: as a value, as a list or as an object."""
 
 
-def _put(target: dict[str, Any], keys: list[str], value: str) -> None:
+def _put(target: dict[str, object], keys: list[str], value: str) -> None:
     name, *inner = keys
     if not inner:
         if not isinstance(target.get(name), dict | list):
@@ -62,7 +64,7 @@ def _put(target: dict[str, Any], keys: list[str], value: str) -> None:
             _put(items[-1], inner[1:], value)
 
 
-def _inner(target: dict[str, Any], name: str, kind: type) -> Any:
+def _inner(target: dict[str, object], name: str, kind: type[Container]) -> Container:
     container = target.get(name, "")
     if isinstance(container, str) and not container.strip():
         # A form may have a hidden field with a blank value, for a list without items.
@@ -72,7 +74,7 @@ def _inner(target: dict[str, Any], name: str, kind: type) -> Any:
     return container
 
 
-def _has_value(target: Any, keys: list[str]) -> bool:
+def _has_value(target: object, keys: list[str]) -> bool:
     """Return whether the object already has a value under these keys, so that another value begins the next object of the list.
 
     A list in an object accepts any number of values.

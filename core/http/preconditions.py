@@ -4,10 +4,10 @@ The condition is about the response of a GET of the same URL. A write with a con
 carried out in the same transaction.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import copy
 from hashlib import blake2b
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
@@ -18,30 +18,13 @@ from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import FieldErrors
 
+if TYPE_CHECKING:
+    from core.api.views import TenantViewSet
+
 METHODS = ("PUT", "PATCH", "DELETE")
 HEADERS = ("HTTP_IF_MATCH", "HTTP_IF_UNMODIFIED_SINCE", "HTTP_IF_NONE_MATCH")
 # The end of the tag of a compressed response. A strong tag differs between encodings (RFC 9110, section 8.8.1).
 GZIP_SUFFIX = "-gzip"
-
-
-class ConditionalView(Protocol):
-    """The attributes of a view that this module uses (`core.api.views.TenantViewSet`)."""
-
-    request: Any
-    action_map: dict[str, str]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-
-    @property
-    def account(self) -> Any: ...
-
-    def lock_row(self) -> None:
-        """Lock the row that the URL names, if there is one."""
-
-    def prepare_reading(self, action: str) -> None:
-        """Make the view answer a GET of the same URL."""
-
-    def render(self, response: HttpResponse) -> HttpResponse: ...
 
 
 class PreconditionFailed(APIException):
@@ -64,12 +47,12 @@ def remove_suffix(etags: str) -> str:
     return etags.replace(f'{GZIP_SUFFIX}"', '"')
 
 
-def has_conditions(view: ConditionalView) -> bool:
+def has_conditions(view: "TenantViewSet") -> bool:
     request = view.request
     return request.method in METHODS and any(name in request.META for name in HEADERS)
 
 
-def respond_if_met(view: ConditionalView, handler: Callable[[], HttpResponse]) -> HttpResponse:
+def respond_if_met(view: "TenantViewSet", handler: Callable[[], HttpResponse]) -> HttpResponse:
     """Return the response of the handler. Raise PreconditionFailed if the conditions of the request do not hold."""
 
     def act() -> HttpResponse:
@@ -89,14 +72,14 @@ def respond_if_met(view: ConditionalView, handler: Callable[[], HttpResponse]) -
     return in_transaction(act)
 
 
-def current_response(view: ConditionalView) -> HttpResponse | None:
+def current_response(view: "TenantViewSet") -> HttpResponse | None:
     """Return the response of a GET of the same URL, or None if the URL has no GET. Raise the exception of the GET."""
     action = view.action_map.get("get")
     if action is None:
         return None
     reader = copy(view)
     reader.prepare_reading(action)
-    request: Any = view.request._request
+    request = view.request._request
     method, request.method = request.method, "GET"
     try:
         return reader.render(getattr(reader, action)(view.request, *view.args, **view.kwargs))
@@ -104,7 +87,7 @@ def current_response(view: ConditionalView) -> HttpResponse | None:
         request.method = method
 
 
-def check(headers: dict[str, Any], current: HttpResponse | None) -> None:
+def check(headers: Mapping[str, str], current: HttpResponse | None) -> None:
     """Raise PreconditionFailed if a condition does not hold for the current response (RFC 9110, section 13.2.2)."""
     etag = None if current is None else etag_of(current.content)
     if "HTTP_IF_MATCH" in headers:

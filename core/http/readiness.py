@@ -63,8 +63,5 @@ def respond() -> HttpResponse:
     if readiness.is_ready():
         return HttpResponse("ok\n", content_type="text/plain")
     return HttpResponse(
-        "the database is away\n",
-        status=503,
-        content_type="text/plain",
-        headers={"Retry-After": str(RETRY_AFTER)},
+        "the database is away\n", status=503, content_type="text/plain", headers={"Retry-After": str(RETRY_AFTER)}
     )

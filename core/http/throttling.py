@@ -5,7 +5,7 @@ for the row of the count.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -51,8 +51,7 @@ def hit_address(request: AnyRequest, action: str, limit: int, seconds: int, *, h
 
 def django_request(request: AnyRequest) -> RequestOfHost:
     """Return Django's request, which a request of an API wraps. Return the request of a page unchanged."""
-    wrapped: Any = request._request if isinstance(request, Request) else request
-    return cast(RequestOfHost, wrapped)
+    return cast(RequestOfHost, request._request if isinstance(request, Request) else request)
 
 
 def enforce_limit(request: AnyRequest, status: LimitStatus, message: str | Promise | None = None) -> None:

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.contrib.postgres.functions import TransactionNow
 from django.db import connection, models, transaction
 from django.db.models import Q, QuerySet
 
 from core.db import locks
+from core.db.prepared import Parameters, ResultRow
 
 
 class Job(models.Model):
@@ -122,15 +122,15 @@ RETURNING extract(epoch FROM at)::float8
 """
 
 
-def _execute(sql: str, parameters: Any) -> tuple[int, Any]:
-    """Return the number of rows, and the first one."""
+def _execute(sql: str, parameters: Parameters) -> tuple[int, list[ResultRow]]:
+    """Return the number of rows, and the rows."""
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
-        return cursor.rowcount, cursor.fetchone() if cursor.description else None
+        return cursor.rowcount, cursor.fetchall() if cursor.description else []
 
 
 def insert(
-    queue: str, name: str, *many: dict[str, Any], key: str | None = None, scheduled_at: datetime | None = None
+    queue: str, name: str, *many: dict[str, object], key: str | None = None, scheduled_at: datetime | None = None
 ) -> int:
     """Insert a job for each of the arguments, unless one with the same key is waiting. Return the number of jobs."""
     return _execute(INSERT, [queue, name, key, scheduled_at, [json.dumps(arguments) for arguments in many]])[0]
@@ -193,4 +193,5 @@ def register_worker() -> int:
 
 def beat(worker_id: int, running: Collection[int] = (), *, lease: float = 10) -> float:
     """Record that the worker is alive, and renew the leases of its running jobs. Return the time in seconds."""
-    return _execute(BEAT, {"id": worker_id, "running": list(running), "lease": lease})[1][0]
+    _count, [(now,)] = _execute(BEAT, {"id": worker_id, "running": list(running), "lease": lease})
+    return float(now)

@@ -7,7 +7,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
-from typing import Any
 
 from core.jobs import queue as table
 
@@ -90,7 +89,7 @@ class JobFunction:
         _schedule_at: datetime | None = None,
         _key: str | None = None,
         _queue: str | None = None,
-        **arguments: Any,
+        **arguments: object,
     ) -> bool:
         """Add the job to its queue, as a part of the caller's transaction, with one statement.
 

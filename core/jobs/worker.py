@@ -134,7 +134,7 @@ class Worker:
         logger.info("worker %d stopped", self.id)
         return status
 
-    def start_thread(self, name: str, function: Callable, *arguments: object) -> None:
+    def start_thread(self, name: str, function: Callable[..., object], *arguments: object) -> None:
         # Daemons, because a thread that hangs must not keep the process from ending.
         self.started.append(threading.Thread(target=function, name=name, args=arguments, daemon=True))
         self.started[-1].start()

@@ -25,7 +25,7 @@ PROXY_VARIABLES = ("HTTP_FORWARDED", "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_P
 WIDE_FACTOR = 4
 
 
-def apply_proxy(environ: MutableMapping[str, Any]) -> None:
+def apply_proxy(environ: MutableMapping[str, str]) -> None:
     """Set REMOTE_ADDR and `wsgi.url_scheme` to what the trusted proxy tells, and remove the headers of proxies.
 
     Without a trusted proxy, or if its header is malformed, the address is that of the connection. So clients without an address of

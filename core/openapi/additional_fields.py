@@ -1,6 +1,6 @@
 """Additional fields in the OpenAPI document."""
 
-from typing import Any
+from collections.abc import Callable
 
 from core.api.additional_fields import (
     CUSTOM_FIELDS,
@@ -10,7 +10,7 @@ from core.api.additional_fields import (
     AnyScalarField,
     FieldTypes,
 )
-from core.api.fields import MAX_INTEGER, MAX_TEXT_LENGTH
+from core.api.fields import MAX_INTEGER, MAX_TEXT_LENGTH, WireField
 from core.openapi.fields import (
     BLANK,
     DECIMAL_RANGE,
@@ -53,7 +53,7 @@ class AdditionalFieldsExtension(WireFieldExtension):
         }
 
 
-def schema_of(make: Any, direction: str) -> JSONSchema:
+def schema_of(make: Callable[[], WireField], direction: str) -> JSONSchema:
     """Return the schema of a typed field, which may be null in requests."""
     extension = WireFieldExtension.find_for(make())
     return nullable(extension.request_schema()) if direction == "request" else extension.response_schema()

@@ -1,7 +1,6 @@
 """Components that operations share: those of `components.yaml`, and the error responses of both APIs."""
 
 from pathlib import Path
-from typing import Any
 
 import yaml
 
@@ -32,7 +31,7 @@ def error_name(format: str, status: int) -> str:
 def error_response(format: str, status: int) -> JSONSchema:
     """Return the response with an error in a format, `json` or `xml`."""
     headers = [*COMMON_HEADERS, *filter(None, [_FURTHER_HEADERS.get(status)])]
-    example: Any = {"code": CODES[status], "message": DEFAULT_MESSAGES[status]}
+    example: object = {"code": CODES[status], "message": DEFAULT_MESSAGES[status]}
     if format == "xml":
         schema: JSONSchema = {"$ref": "#/components/schemas/Errors"}
         sentence = "Title can't be blank" if status == 422 else DEFAULT_MESSAGES[status]
@@ -40,7 +39,7 @@ def error_response(format: str, status: int) -> JSONSchema:
     else:
         schema = error_schema(status)
         if status == 422:
-            example |= {"message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}
+            example = {"code": CODES[status], "message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}
     return {
         "description": DEFAULT_MESSAGES[status],
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in headers},

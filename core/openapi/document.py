@@ -16,12 +16,12 @@ from core.rooms import import_modules
 
 
 @cache
-def document() -> dict[str, Any]:
+def document() -> JSONSchema:
     """Return the document, in English whatever the active language is."""
     with override(settings.LANGUAGE_CODE):
         # The module `openapi` of each subject registers schemas, and texts that are translated on pages.
         list(import_modules("openapi"))
-        schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)
+        schema: JSONSchema = SchemaGenerator().get_schema(request=None, public=True)
     order_for_readers(schema)
     return schema
 
@@ -36,7 +36,7 @@ def resolve(definition: JSONSchema) -> JSONSchema:
     return definition
 
 
-def order_for_readers(schema: dict[str, Any]) -> None:
+def order_for_readers(schema: JSONSchema) -> None:
     """Put the Account API before the Forum API, and the recommended credentials first. drf-spectacular sorts by name."""
     schemes = list(COMPONENTS["securitySchemes"])
     schema["components"]["securitySchemes"] = COMPONENTS["securitySchemes"]
@@ -69,7 +69,7 @@ def document_texts() -> list[str]:
     return list(dict.fromkeys(text for text in texts if text))
 
 
-def _descriptions(definition: Any) -> Iterator[str]:
+def _descriptions(definition: object) -> Iterator[str]:
     """Yield the descriptions in a part of the document, except those of headers and of successful responses."""
     if isinstance(definition, list):
         for inner in definition:

@@ -3,8 +3,6 @@
 The extension of the most specific class is used. Each app describes its own fields.
 """
 
-from typing import Any
-
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 
 from core.api import fields
@@ -67,11 +65,11 @@ class WireFieldExtension(OpenApiSerializerFieldExtension):
     A field has three schemas: in a request body, in a query string (where every value is a text), and in a response.
     """
 
-    target_class: Any = fields.WireField
+    target_class: type[fields.WireField] = fields.WireField
     match_subclasses = True
     priority = 0
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         cls.priority = len(cls.target_class.__mro__)
 
@@ -100,7 +98,7 @@ class WireFieldExtension(OpenApiSerializerFieldExtension):
 
 
 class TextExtension(WireFieldExtension):
-    target_class = fields.TextField
+    target_class: type[fields.WireField] = fields.TextField
 
     def request_schema(self) -> JSONSchema:
         """Return the schema of a text or a number.
@@ -150,7 +148,7 @@ class ChoiceExtension(WireFieldExtension):
 
 
 class IntegerExtension(WireFieldExtension):
-    target_class: object = fields.IntegerField
+    target_class: type[fields.WireField] = fields.IntegerField
 
     @property
     def text_pattern(self) -> str:

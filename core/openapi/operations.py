@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 from django.db.models import Model
+from rest_framework.views import APIView
 
 from core.api.serializers import ResourceSerializer
 from core.openapi.values import JSONSchema
@@ -38,9 +39,9 @@ SHAPES: dict[type[ResourceSerializer], Shape] = {}
 # Schemas of query parameters, in addition to those of the page, the order and the filters.
 QUERY_PARAMETERS: dict[str, Mapping[str, JSONSchema]] = {}
 # The serializers of the keys of a body, or a function that returns the schema of the body. The default is the serializer of the view.
-BODIES: dict[str, dict[str, BodySerializers] | Callable[[Any], JSONSchema]] = {}
+BODIES: dict[str, dict[str, BodySerializers] | Callable[..., JSONSchema]] = {}
 # The schema of a response, a serializer for it, or a function that returns the schema for an operation and a status.
-RESPONSES: dict[str, JSONSchema | type[ResourceSerializer] | Callable[[Any, int], JSONSchema]] = {}
+RESPONSES: dict[str, JSONSchema | type[ResourceSerializer] | Callable[..., JSONSchema]] = {}
 # Limits that descriptions name in braces.
 LIMITS: dict[str, int] = {}
 
@@ -59,8 +60,8 @@ class Operation:
     # Examples of the body, of the response and of parameters. Without a response, the example of its object is used. A response contains
     # only the values that differ from this example. An empty request has no keys, except for the token.
     request: Any = None
-    response: Any = None
-    parameters: dict[str, Any] = field(default_factory=dict)
+    response: object = None
+    parameters: dict[str, object] = field(default_factory=dict)
     # The names of the query parameters that a request must have.
     required: tuple[str, ...] = ()
     # Statuses of success. The example of the response belongs to the first of them. The default is 201 for a create, else 200.
@@ -85,19 +86,19 @@ DEFAULT_TEXTS = {
 
 
 @cache
-def read_files() -> list[dict[str, Any]]:
+def read_files() -> list[JSONSchema]:
     """Return the contents of the files of all subjects."""
     return [yaml.safe_load(path.read_text("utf-8")) for _, path in find_parts("openapi.yaml")]
 
 
 @cache
-def object_examples() -> dict[str, dict[str, Any]]:
+def object_examples() -> dict[str, JSONSchema]:
     """Return the example of each object by the name of its component. Fields that are null may be missing."""
     return {name: example for content in read_files() for name, example in content.get("examples", {}).items()}
 
 
 @cache
-def entries() -> dict[str, dict[str, Any]]:
+def entries() -> dict[str, JSONSchema]:
     """Return the entries of the files by method and path, each with its tag."""
     return {
         route: {"tag": tag, **(entry or {})}
@@ -107,7 +108,7 @@ def entries() -> dict[str, dict[str, Any]]:
     }
 
 
-def operation_of(method: str, path: str, view: Any) -> Operation:
+def operation_of(method: str, path: str, view: APIView) -> Operation:
     """Return the description of an operation. A PATCH that has none is described by the PUT of the same path."""
     is_repeated = method == "PATCH" and f"PATCH {path}" not in entries()
     route = f"{'PUT' if is_repeated else method} {path}"
@@ -133,7 +134,7 @@ def default_texts(view: Any) -> dict[str, str]:
     return dict(zip(("id", "summary", "description"), texts, strict=True))
 
 
-def complete(value: Any, schema: JSONSchema, resolve: Callable[[JSONSchema], JSONSchema]) -> Any:
+def complete(value: object, schema: JSONSchema, resolve: Callable[[JSONSchema], JSONSchema]) -> object:
     """Return an example of a response, in which the fields that have no value get that of the example of their object, or null.
 
     `resolve` returns the schema that a reference points to.

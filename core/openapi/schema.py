@@ -1,9 +1,10 @@
 """The operations of the document, derived from their views."""
 
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, cast
 
 from drf_spectacular.openapi import AutoSchema
-from drf_spectacular.plumbing import ResolvedComponent
+from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
 from core.api.additional_fields import AdditionalFieldsSerializer
 from core.api.fields import WireField
@@ -13,6 +14,7 @@ from core.api.pagination import MAX_PAGE_SIZE
 from core.api.paging import DEFAULT_PAGE_SIZE
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
+from core.db.fields import AnyField
 from core.http import preconditions
 from core.http.formats import URL_ENCODED
 from core.http.idempotency import accepts_key
@@ -24,6 +26,7 @@ from core.openapi.operations import (
     QUERY_PARAMETERS,
     RESPONSES,
     SHAPES,
+    BodySerializers,
     Operation,
     Shape,
     complete,
@@ -65,7 +68,9 @@ class OperationSchema(AutoSchema):
     # The names of the security schemes.
     schemes: ClassVar[tuple[str, ...]] = ()
 
-    def get_operation(self, path: str, path_regex: str, path_prefix: str, method: str, registry: Any) -> JSONSchema:
+    def get_operation(
+        self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
+    ) -> JSONSchema:
         self.registry, self.path, self.method = registry, path, method
         self.operation = operation_of(method, path, self.view)
         body = self.body()
@@ -212,7 +217,7 @@ class OperationSchema(AutoSchema):
         response: Any = RESPONSES[self.operation.key]
         return cast(JSONSchema, response(self, status) if callable(response) else response)
 
-    def response_example(self, schema: JSONSchema) -> Any:
+    def response_example(self, schema: JSONSchema) -> object:
         return self.operation.response
 
     def headers(self, status: int) -> list[str]:
@@ -241,11 +246,11 @@ def shape_of(serializer: type[ResourceSerializer]) -> Shape:
     return SHAPES.get(serializer) or Shape()
 
 
-def component_name(serializer: type[Any]) -> str:
+def component_name(serializer: type) -> str:
     return serializer.__name__.removesuffix("Serializer")
 
 
-def columns_of(serializer: type[ResourceSerializer]) -> dict[str, Any]:
+def columns_of(serializer: type[ResourceSerializer]) -> dict[str, AnyField]:
     """Return the columns of the model of a serializer by name."""
     model = shape_of(serializer).model or serializer.model
     return {} if model is None else {column.name: column for column in model._meta.fields}
@@ -276,7 +281,7 @@ class JSONOperationSchema(OperationSchema):
         return [*super().header_parameters(), *(["Prefer"] if self.writes or self.is_list else [])]
 
     @property
-    def bodies(self) -> Any:
+    def bodies(self) -> dict[str, BodySerializers] | Callable[..., JSONSchema] | None:
         """The serializers of the keys of the body, a function for its schema, or None if the body has only the token.
 
         The default is the serializer of the view, by the key of the resource.
@@ -296,13 +301,14 @@ class JSONOperationSchema(OperationSchema):
         return self.view.action in ("update", "upsert")
 
     def body(self) -> JSONSchema | None:
-        if not self.writes:
+        bodies = self.bodies
+        if bodies is None:
             return None
-        schema = self.bodies(self) if callable(self.bodies) else self.body_schema(self.bodies)
+        schema = bodies(self) if callable(bodies) else self.body_schema(bodies)
         content = self.body_content(schema)
         return {"required": "required" in schema, "content": dict.fromkeys((self.media_type, URL_ENCODED), content)}
 
-    def body_schema(self, bodies: dict[str, Any]) -> JSONSchema:
+    def body_schema(self, bodies: Mapping[str, BodySerializers]) -> JSONSchema:
         properties: JSONSchema = {"api_token": API_TOKEN}
         for key, serializers in bodies.items():
             schemas = [
@@ -348,7 +354,7 @@ class JSONOperationSchema(OperationSchema):
             else schema
         )
 
-    def response_example(self, schema: JSONSchema) -> Any:
+    def response_example(self, schema: JSONSchema) -> object:
         """Return the example of the operation with the values of the example of its object, and with null for the other fields."""
         response = self.operation.response
         if response is None and self.is_partial:

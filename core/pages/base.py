@@ -43,7 +43,7 @@ class Page(View):
     # True if the page belongs to a forum: its members may use it at a custom domain.
     is_of_forum = False
 
-    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         try:
             if self.needs_site and self.request.account is None:
                 raise Http404
@@ -96,11 +96,11 @@ class Page(View):
         methods: list[str] = self._allowed_methods()  # type: ignore[attr-defined]  # missing in the stubs
         return error_response(request, 405, headers={"Allow": ", ".join(methods)})
 
-    def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
+    def render(self, template: str | None = None, *, http_status: int = 200, **context: object) -> HttpResponse:
         context = {"indexed": self.indexed} | context
         return render(self.request, template or self.template_name, context, status=http_status)
 
-    def render_form(self, form: BaseForm, template: str | None = None, **context: Any) -> HttpResponse:
+    def render_form(self, form: BaseForm, template: str | None = None, **context: object) -> HttpResponse:
         """Return the page with a form. The status is 422 if the submitted form is invalid."""
         status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound and form.errors else HTTPStatus.OK
         return self.render(template, http_status=status, form=form, **context)
@@ -144,7 +144,7 @@ class Page(View):
         return error_sentence(error)
 
 
-def redirect(to: str, *args: Any, query: dict[str, Any] | None = None) -> HttpResponse:
+def redirect(to: str, *args: object, query: dict[str, Any] | None = None) -> HttpResponse:
     """Return a redirect after a POST, with status 303, so that a reload does not repeat it.
 
     `to` is a path, or the name of a route with `args`.

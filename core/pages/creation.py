@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import cached_property
 from http import HTTPStatus
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from django import forms
 from django.conf import settings
@@ -24,17 +24,13 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
+from core.db.tenancy import TenantModel
 from core.http.idempotency import KeyedForm, new_form_key
 from core.pages.base import Page
 from core.pages.formatting import date_text, time_text
 from core.tenants import TenantUser
 
-
-class RowWithId(Protocol):
-    id: Any
-
-
-RowT = TypeVar("RowT", bound=RowWithId)
+RowT = TypeVar("RowT", bound=TenantModel)
 
 FORM_KEY, SAVED_VERSION = "form_key", "saved_version"
 # Fields of a request that are no values of its form.
@@ -53,13 +49,13 @@ class Creation(Generic[RowT]):
 
     create: Callable[[], RowT]
     # The rows that exist, locked. If the row that the form has created is gone, the form creates another one.
-    rows: QuerySet[Any, Any]
+    rows: QuerySet[RowT]
     # The address of the row.
     path: Callable[[RowT], str]
     # Return the values of the row for the form, or the form with them.
-    saved: Callable[[RowT], Mapping[str, Any]]
+    saved: Callable[[RowT], Mapping[str, object]]
     # Write the values of the form to the row. None if they can't be changed any more, such as those of an e-mail that was sent.
-    change: Callable[[RowT], Any] | None = None
+    change: Callable[[RowT], object] | None = None
     # Choices beside the fields of the form: labels, each with its text for the row and for what was sent.
     choices: Callable[[RowT], Sequence[tuple[str, str, str]]] = lambda row: ()
     # Whether the user may see the row, which may belong to somebody else by now. Other values create another row then.
@@ -92,7 +88,7 @@ class CreatingPage(Page):
         return int(stored.headers["id"])
 
     def create_once(
-        self, form: forms.BaseForm, creation: Creation[RowT], values: Mapping[str, Any] | None = None
+        self, form: forms.BaseForm, creation: Creation[RowT], values: Mapping[str, object] | None = None
     ) -> RowT | HttpResponse | None:
         """Create the row of a valid form in a transaction, and return it, or the row that the form has created before.
 
@@ -126,7 +122,7 @@ class CreatingPage(Page):
         setattr(self.request, FORM_KEY, new_form_key())
         return rows[-1]
 
-    def show_sent_before(self, form: forms.BaseForm, creation: Creation[Any], row: Any) -> HttpResponse:
+    def show_sent_before(self, form: forms.BaseForm, creation: Creation[RowT], row: RowT) -> HttpResponse:
         """Show the row, what was sent, and the choice between them."""
         saved = creation.saved(row)
         hidden = {*NOT_VALUES, *(name for name, field in form.fields.items() if is_secret(field))}
@@ -157,7 +153,7 @@ def is_secret(field: forms.Field) -> bool:
     return isinstance(field.widget, forms.PasswordInput) or field.widget.attrs.get("autocomplete") == "one-time-code"
 
 
-def digest_of(values: Mapping[str, Any]) -> bytes:
+def digest_of(values: Mapping[str, object]) -> bytes:
     """Return the SHA-256 of the values of a form."""
     return hashlib.sha256(json.dumps(values, sort_keys=True, default=str).encode()).digest()
 

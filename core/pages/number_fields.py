@@ -9,6 +9,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.forms.renderers import BaseRenderer
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language
@@ -59,10 +60,23 @@ class TypedNumberInput(forms.TextInput):
     def value_from_datadict(self, data: Mapping[str, object], files: object, name: str) -> object:
         return answered_text(data, name)
 
-    def render(self, name: str, value: Any, attrs: dict[str, Any] | None = None, renderer: Any = None) -> SafeString:
+    def render(
+        self, name: str, value: object, attrs: dict[str, Any] | None = None, renderer: BaseRenderer | None = None
+    ) -> SafeString:
         html = super().render(name, value, attrs, renderer)
         question = number_question(name, str(value or ""), (attrs or {}).get("id", name), currency=self.currency)
         return format_html("{}{}", html, question)
+
+
+def clean_number(field: forms.Field, value: object, *, invalid_code: str, currency: str = "") -> TypedNumber | None:
+    """Return the number that was typed into a field, or None if it is blank. Raise ValidationError with a message of the field."""
+    text = str(value or "").strip()
+    try:
+        return read_typed(text, currency=currency) if text else None
+    except AmbiguousNumber:
+        raise ValidationError(field.error_messages["ambiguous"], code="ambiguous") from None
+    except InvalidNumber:
+        raise ValidationError(field.error_messages[invalid_code], code=invalid_code) from None
 
 
 class TypedNumberField(forms.Field):
@@ -90,15 +104,9 @@ class TypedNumberField(forms.Field):
         self.currency = self.widget.currency = currency
 
     def to_python(self, value: object) -> TypedNumber | None:
-        text = str(value or "").strip()
-        if not text:
+        number = clean_number(self, value, invalid_code="number", currency=self.currency)
+        if number is None:
             return None
-        try:
-            number = read_typed(text, currency=self.currency)
-        except AmbiguousNumber:
-            raise ValidationError(self.error_messages["ambiguous"], code="ambiguous") from None
-        except InvalidNumber:
-            raise ValidationError(self.error_messages["number"], code="number") from None
         if number.currency and not self.currency:
             raise ValidationError(self.error_messages["number"], code="number")
         if number.currency not in ("", self.currency) and not self.has_own_currency:
@@ -118,15 +126,9 @@ class WholeNumberField(forms.IntegerField):
         self.widget.attrs.setdefault("inputmode", "numeric")
 
     def to_python(self, value: object) -> int | None:
-        text = str(value or "").strip()
-        if not text:
+        number = clean_number(self, value, invalid_code="invalid")
+        if number is None:
             return None
-        try:
-            number = read_typed(text)
-        except AmbiguousNumber:
-            raise ValidationError(self.error_messages["ambiguous"], code="ambiguous") from None
-        except InvalidNumber:
-            raise ValidationError(self.error_messages["invalid"], code="invalid") from None
         if number.currency or number.value != int(number.value):
             raise ValidationError(self.error_messages["invalid"], code="invalid")
         return int(number.value)

@@ -25,7 +25,7 @@ def register(page: str, render: Renderer) -> None:
     _panels[page].append(render)
 
 
-def render_panels(page: str, request: RequestOfPage, row: Any) -> SafeString:
+def render_panels(page: str, request: RequestOfPage, row: object) -> SafeString:
     """Return the HTML of the panels of a page, in the order of their registration."""
     return format_html_join("\n", "{}", ((render(request, row),) for render in _panels[page]))
 

@@ -1,7 +1,6 @@
-"""Paths of routes that other apps define and settings name, and paths of the rows of lists."""
+"""Paths of routes that other apps define and settings name."""
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from django.conf import settings
@@ -23,7 +22,7 @@ def register_start_page(find: StartPage) -> None:
     _start_pages.append(find)
 
 
-def start_path(account: Any, user: Any) -> str:
+def start_path(account: object, user: object) -> str:
     """Return the path of the page at which a user of the account starts. Visitors, whose `user` is None, start at the home page."""
     paths = (find(account, user) for find in _start_pages if user is not None)
     return next(filter(None, paths), None) or home_path()
@@ -32,17 +31,3 @@ def start_path(account: Any, user: Any) -> str:
 def sign_in_path(target: str, *, unsaved: bool = False) -> str:
     """Return the path of the sign-in page, which redirects to `target` afterwards. If `unsaved`, the page says that nothing was saved."""
     return reverse(settings.LOGIN_URL, query={"next": target} | ({"unsaved": 1} if unsaved else {}))
-
-
-def path_with_id(route: str, id: int) -> str:
-    """Return the path of a route with one id. This function is faster than `reverse`: it reverses each route once per process."""
-    before, after = _around_id(route)
-    return f"{before}{id}{after}"
-
-
-@cache
-def _around_id(route: str) -> tuple[str, str]:
-    """Return the parts of the path before and after the id."""
-    marker = "9" * 18
-    before, _, after = reverse(route, args=[marker]).partition(marker)
-    return before, after

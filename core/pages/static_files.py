@@ -1,7 +1,6 @@
 """The storage of static files, which are compressed when they are collected."""
 
 from pathlib import Path
-from typing import Any
 
 from whitenoise.compress import Compressor
 from whitenoise.storage import CompressedManifestStaticFilesStorage
@@ -11,7 +10,7 @@ MAX_BROTLI_SIZE = 100_000
 
 
 class StaticFilesCompressor(Compressor):
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, **options: object) -> None:
         super().__init__(**options)
         self.without_brotli = Compressor(use_brotli=False, **options)
 

@@ -3,7 +3,6 @@
 import re
 from datetime import datetime
 from functools import cache, lru_cache
-from typing import Any
 from urllib.parse import urlencode
 
 import lucide
@@ -14,12 +13,13 @@ from django.utils.translation import get_language, gettext, ngettext
 from jinja2 import pass_context
 from jinja2.runtime import Context
 
+from core.api.routing import path_with_id
 from core.pages.creation import FORM_KEY, form_key_of
 from core.pages.formatting import amount_text, date_text, number_text, time_text
 from core.pages.navigation import MenuEntry, entries
 from core.pages.number_fields import number_question
 from core.pages.panels import render_panels
-from core.pages.routes import home_path, path_with_id, start_path
+from core.pages.routes import home_path, start_path
 from core.pages.templates import template_filter, template_function
 
 # The highest number that a menu shows.
@@ -110,7 +110,7 @@ def new_entry_path(context: Context, entry: MenuEntry) -> str:
 
 @template_function
 @pass_context
-def panels(context: Context, page: str, row: Any) -> SafeString:
+def panels(context: Context, page: str, row: object) -> SafeString:
     """Return the panels that other rooms add to a page (`core.pages.panels`). `row` is the row that the page shows."""
     return render_panels(page, context["request"], row)
 

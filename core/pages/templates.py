@@ -6,7 +6,7 @@ the directory `templates` of their subject. The engine escapes all values in HTM
 
 from collections.abc import Callable
 from datetime import date, datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import jinja2
 from django.conf import settings
@@ -24,7 +24,7 @@ from django.utils.translation import get_language, get_language_info, gettext, n
 
 from core.rooms import find_parts, import_modules
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 _functions: dict[str, Callable[..., object]] = {}
 _filters: dict[str, Callable[..., object]] = {}
@@ -85,11 +85,11 @@ def template_loader() -> jinja2.BaseLoader:
     return jinja2.PrefixLoader({name: found.get("") or jinja2.PrefixLoader(found) for name, found in rooms.items()})
 
 
-def environment(**options: Any) -> jinja2.Environment:
+def environment(*, auto_reload: bool, **options: object) -> jinja2.Environment:
     list(import_modules("template_functions"))
     engine = jinja2.Environment(
         loader=template_loader(),
-        auto_reload=options["auto_reload"],
+        auto_reload=auto_reload,
         autoescape=jinja2.select_autoescape(["html", "xml"]),
         extensions=["jinja2.ext.i18n"],
         # A missing value is empty, and so are its attributes, as on a page without a user.

@@ -39,21 +39,23 @@ def has_last_changes(model: type[models.Model]) -> bool:
     return _relation_of(model) is not None
 
 
-def last_changes_of(model: type[models.Model], account: object) -> "QuerySet[Any]":
+def last_changes_of(model: type[models.Model], account: object) -> "QuerySet[models.Model]":
     """Return the entries of the account's rows of a model."""
-    entries: type[models.Model] = _relation_of(model).related_model
-    return entries._default_manager.filter(account=account)
+    entries = _relation_of(model).related_model
+    rows: QuerySet[models.Model] = entries._default_manager.filter(account=account)
+    return rows
 
 
-def with_last_change(rows: "QuerySet[Any]") -> "QuerySet[Any]":
+def with_last_change(rows: "QuerySet[models.Model]") -> "QuerySet[models.Model]":
     """Annotate rows that are not in the trash with `last_changed_at`, which has an index. It equals `updated_at`."""
     # The condition makes the join an inner one, which PostgreSQL can begin with the entries.
     model: type[models.Model] = rows.model
     changed_at = F(f"{_relation_of(model).name}__updated_at")
-    return rows.annotate(last_changed_at=changed_at).filter(last_changed_at__isnull=False)
+    changed: QuerySet[models.Model] = rows.annotate(last_changed_at=changed_at).filter(last_changed_at__isnull=False)
+    return changed
 
 
-def order_by_change(rows: "QuerySet[Any]") -> "QuerySet[Any]":
+def order_by_change(rows: "QuerySet[models.Model]") -> "QuerySet[models.Model]":
     """Return rows that are ordered by `updated_at` and the id in the same order, by the columns of the entries."""
     descending = [term.descending for term in rows.query.order_by]  # type: ignore[union-attr]  # expressions
     model: type[models.Model] = rows.model

@@ -6,11 +6,12 @@ from typing import cast
 
 from django.apps import apps
 from django.db import connection
-from django.db.models import Field, Model, Q
+from django.db.models import Model, Q
 from django.db.models.signals import class_prepared
 from django.db.models.sql import Query
 from psycopg.sql import quote
 
+from core.db.fields import AnyField
 from core.rows.declared import DeclaredField
 from core.search import operations
 
@@ -131,7 +132,7 @@ class Search:
     def _columns(self, model: type[Model], kind: str) -> list[str]:
         names = getattr(self, kind)
         return [
-            cast(str, cast(Field, model._meta.get_field(name)).column)
+            cast(str, cast(AnyField, model._meta.get_field(name)).column)
             for name in ([names] if isinstance(names, str) else names)
         ]
 

@@ -119,7 +119,7 @@ def builtin_fields(resource: str) -> tuple[Field, ...]:
     return tuple(map(declared_field, (*own, *inherited)))
 
 
-def declared_field(column: "DeclaredField[Any, Any]") -> Field:
+def declared_field(column: DeclaredField) -> Field:
     """Return the field of a column."""
     return Field(
         column.name,

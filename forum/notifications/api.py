@@ -2,6 +2,7 @@
 
 from django.http import HttpResponse
 from django.utils.translation import override
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import Account
@@ -27,7 +28,7 @@ class NotificationViewSet(Paged):
         rows: NotificationQuerySet = self.account.notifications.shown_to(self.request.user).with_details()
         return rows
 
-    def list(self, request: APIRequest) -> HttpResponse:
+    def list(self, request: Request) -> HttpResponse:
         errors: dict[str, FieldError] = {}
         unread: bool | None = None
         try:

@@ -3,7 +3,7 @@
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from core.pages.routes import path_with_id
+from core.api.routing import path_with_id
 from core.pages.templates import template_filter
 
 

@@ -22,7 +22,7 @@ from accounts.users.api import NewUserSerializer
 from accounts.users.models import PRIVATE_NAMES, User
 from core.api.fields import MISSING
 from core.api.paging import ListPage
-from core.api.routing import path_of
+from core.api.routing import path_with_id
 from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
@@ -213,7 +213,7 @@ class XMLPostViewSet(XMLViewSet):
 
         with limit_new_member(request, request.user, Post):
             post = in_transaction(act)
-        location = self.base_url + path_of("forum-xml-post", post.id)
+        location = self.base_url + path_with_id("forum-xml-post", post.id)
         return Response(documents.document(self.as_element(post)), status=201, headers={"Location": location})
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:

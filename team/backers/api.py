@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from django.http import Http404, HttpResponse
 from rest_framework.exceptions import PermissionDenied
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import Account
@@ -65,8 +66,8 @@ class SuggestionRevenueViewSet(Paged):
     account: Account
     request: APIRequest
 
-    def list(self, request: APIRequest) -> HttpResponse:
-        user, account = request.user, self.account
+    def list(self, request: Request) -> HttpResponse:
+        user, account = self.request.user, self.account
         if user.access.is_limited:
             raise PermissionDenied(LIMITED)
         texts = {name: self.parameters.get(name, "").strip() for name in ("order", "forum_id", *PARAMETERS)}

@@ -13,7 +13,7 @@ from django.db import models
 from django.db.models import Value
 from django.db.models.functions import Now
 
-from core.db.derived import Act, Derivation, Key, add_keys, insert_with, register
+from core.db.derived import Act, AnyDerivation, Derivation, Key, add_keys, insert_with, register
 from core.db.prepared import prepared
 from crm.clients.models import Client
 from crm.contacts.models import Contact
@@ -54,7 +54,7 @@ def queue_all(account_id: int) -> None:
 
 def queue_rows(
     model: type[models.Model], kind: str, column: str, columns: Collection[str], **options: Any
-) -> Derivation:
+) -> AnyDerivation:
     """Return the derivation that queues the ids in a column of the rows."""
 
     def keys_of(account_id: int, ids: Sequence[int], _act: Act) -> Iterable[Key]:

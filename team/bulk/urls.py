@@ -1,6 +1,6 @@
 from django.urls import path
 
-from core.api.routing import CREATE
+from core.api.routing import CREATE, LIST
 from team.bulk.api import BulkChangeViewSet
 from team.bulk.pages import BulkChangePage, BulkChangesPage, NewBulkChangePage
 
@@ -10,7 +10,7 @@ urlpatterns = [
     path("app/bulk_changes/<id:id>", BulkChangePage.as_view(), name="team-bulk-change"),
     path(
         "app/bulk_changes.json",
-        BulkChangeViewSet.as_view({"get": "list"} | CREATE),
+        BulkChangeViewSet.as_view(LIST | CREATE),
         name="team-json-bulk-changes",
     ),
     path(

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.statuses.default_names import reason_text
+from core.api.routing import path_with_id
 from core.pages.formatting import amount_text, date_text, number_text
-from core.pages.routes import path_with_id
 from core.rows.declared import FieldType
 from core.rows.values import ValuesRow
 from crm.fields.catalogue import REASON_NAMES, Field

@@ -14,7 +14,7 @@ from accounts.account.models import Account
 from accounts.statuses.default_names import status_name
 from accounts.statuses.models import Status
 from accounts.users.models import User
-from core.pages.routes import path_with_id
+from core.api.routing import path_with_id
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from core.api.routing import CREATE, ITEM
+from core.api.routing import CREATE, ITEM, LIST
 from team.lists.api import SavedViewViewSet
 from team.lists.pages.list import ClientsPage, ContactListsPage, ContactsPage, DealsPage, TaskListPage
 from team.lists.pages.saved_views import EditViewPage, NewViewPage, ViewsPage
@@ -14,6 +14,6 @@ urlpatterns = [
     path("app/views/new", NewViewPage.as_view(), name="team-view-new"),
     path("app/views/<id:id>", EditViewPage.as_view(), name="team-view"),
     path("app/tasks/list", TaskListPage.as_view(), name="team-tasks-list"),
-    path("app/views.json", SavedViewViewSet.as_view({"get": "list"} | CREATE), name="team-json-views"),
+    path("app/views.json", SavedViewViewSet.as_view(LIST | CREATE), name="team-json-views"),
     path("app/views/<id:id>.json", SavedViewViewSet.as_view(ITEM), name="team-json-view"),
 ]

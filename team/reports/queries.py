@@ -26,9 +26,9 @@ from accounts.account.models import Account
 from accounts.statuses.default_names import status_name
 from accounts.statuses.models import Status
 from accounts.users.models import User
+from core.api.routing import path_with_id
 from core.db.time_limit import time_limit
 from core.errors import FieldError, FieldErrors
-from core.pages.routes import path_with_id
 from core.rows.values import ValuesRow
 from crm.deals.models import COLUMN_ID
 from team.backers.post_revenue import top_revenue

@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce, NullIf
 from django.utils.translation import gettext as _
 
 from accounts.users.models import User
-from core.pages.routes import path_with_id
+from core.api.routing import path_with_id
 from core.rows.values import ValuesRow
 from team.tasks.queries import LINKS, open_tasks
 

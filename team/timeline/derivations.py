@@ -12,7 +12,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from core.db.derived import Act, Comparison, Derivation, Key, insert_with, register, register_comparisons
+from core.db.derived import Act, AnyDerivation, Comparison, Derivation, Key, insert_with, register, register_comparisons
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from core.rows.trash import Trashable
@@ -50,7 +50,7 @@ NEW_CONTACT = """, summary AS (
 # The entries of the timeline
 
 
-def mirror(model: type[models.Model], columns: Collection[str], **options: Any) -> Derivation:
+def mirror(model: type[models.Model], columns: Collection[str], **options: Any) -> AnyDerivation:
     """Return the derivation of the entries that depend on the rows of a model, and of the summaries of the rows to which they link."""
     resource = RESOURCES[model]
 
@@ -108,7 +108,7 @@ def links_of_notes(account_id: int, ids: Sequence[int]) -> models.QuerySet[model
     return found
 
 
-def follow_new_notes() -> Derivation:
+def follow_new_notes() -> AnyDerivation:
     """Return the derivation of the summaries to which the entries of new notes link. `write_entries` updates those of changed notes."""
 
     def keys_of(account_id: int, ids: Sequence[int], act: Act) -> Iterable[Key]:
@@ -125,7 +125,7 @@ def follow_new_notes() -> Derivation:
 
 def follow_rows(
     model: type[models.Model], resource: str, columns: Collection[str], concerns_new: Callable[[Trashable], bool]
-) -> Derivation:
+) -> AnyDerivation:
     """Return the derivation of the summaries of the rows themselves. They pass a change on to the linked rows.
 
     Erasing a row also erases entries of other rows to which they link.

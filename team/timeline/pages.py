@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from accounts.statuses.models import Status
 from core.api.paging import ListPage
-from core.pages.routes import path_with_id
+from core.api.routing import path_with_id
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field, builtin_fields, fields_of
 from forum.texts.markdown import render

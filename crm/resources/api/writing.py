@@ -42,9 +42,9 @@ def read_values(row: CRMResource, data: Mapping[str, object], *, by: User, is_ne
 def name_defined_field(error: FieldError) -> FieldError:
     """Return the error with the name of the defined field that it is about."""
     params = error.params or {}
-    if error.field == "additional_fields" and "key" in params and isinstance(params.get("error"), FieldError):
-        inner: FieldError = params["error"]
-        return FieldError(defined_name(params["key"]), inner.message, inner.code, inner.params)
+    inner = params.get("error")
+    if error.field == "additional_fields" and "key" in params and isinstance(inner, FieldError):
+        return FieldError(defined_name(str(params["key"])), inner.message, inner.code, inner.params)
     return error
 
 

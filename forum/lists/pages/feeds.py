@@ -15,10 +15,10 @@ from django.utils.translation import get_language
 
 from accounts.statuses.models import Status
 from accounts.users.names import public_name
+from core.api.routing import path_with_id
 from core.db.text import replace_non_xml
 from core.error_responses import error_response, unavailable
 from core.pages.base import base_url
-from core.pages.routes import path_with_id
 from forum.forums.requests import ForumRequest
 from forum.lists.pages.base import (
     DEFAULT_ORDER,

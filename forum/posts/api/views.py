@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import F, Model, QuerySet
 from django.db.models.expressions import OrderBy
 from django.http import Http404, HttpResponse
+from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import Account
@@ -124,26 +125,26 @@ class PostViewSet(PostListing, CommentActions, VoteActions, FollowActions):
         rows: PostQuerySet = self.account.posts.live().limited_to(self.access)
         return rows.with_names()
 
-    def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
+    def retrieve(self, request: Request, id: int) -> HttpResponse:
         try:
             return super().retrieve(request, id)
         except Http404:
             return Response(self.represent_as_post(self.find_comment(id)))
 
-    def update(self, request: APIRequest, id: int) -> HttpResponse:
+    def update(self, request: Request, id: int) -> HttpResponse:
         try:
             return super().update(request, id)
         except Http404:
             return self.update_comment(id)
 
-    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
+    def destroy(self, request: Request, id: int) -> HttpResponse:
         try:
             return super().destroy(request, id)
         except Http404:
             in_transaction(lambda: self.erase_comment(id))
             return Response("ok")
 
-    def create(self, request: APIRequest) -> HttpResponse:
+    def create(self, request: Request) -> HttpResponse:
         data = self.read_content(None)
         if isinstance(data, dict) and data.get("task_kind") == COMMENT:
             return self.comment(data)

@@ -20,13 +20,13 @@ from django.utils.translation import gettext as _
 from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.default_names import pipeline_name, status_name
 from accounts.statuses.models import Status
+from core.api.routing import path_with_id
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.pages.base import redirect
 from core.pages.errors import field_message
 from core.pages.formatting import number_text
 from core.pages.number_fields import answered_text
-from core.pages.routes import path_with_id
 from core.rows.declared import FieldType
 from core.rows.values import ValuesRow
 from crm.fields.catalogue import Field, grouped
