@@ -148,7 +148,7 @@ def domain(text: str) -> str:
     return name
 
 
-def database(text: str) -> dict[str, Any]:
+def database(text: str) -> dict[str, object]:
     """Return the address of a PostgreSQL database in the format of Django's setting DATABASES.
 
     libpq parses the address, so it may have several hosts, and any parameter of libpq in its query.

@@ -22,9 +22,9 @@ from config.environment import (
 )
 
 
-def _parse_email_url(url: str) -> dict:
+def _parse_email_url(url: str) -> dict[str, object]:
     try:
-        email_settings = dj_email_url.parse(url)
+        email_settings: dict[str, object] = dj_email_url.parse(url)
     except ValueError:
         email_settings = {}
     if "EMAIL_BACKEND" not in email_settings:

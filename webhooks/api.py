@@ -32,7 +32,7 @@ class EventsField(WireField):
         "choice": _("has {event}, which is not an event"),
     }
 
-    def to_internal_value(self, data: Any) -> list[str]:
+    def to_internal_value(self, data: object) -> list[str]:
         names = to_list(data)
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
             self.fail("list")
@@ -145,7 +145,7 @@ class WebhookViewSet(Paged):
     def rotate(self, request: APIRequest, id: int) -> HttpResponse:
         """Replace the secret. The previous one stays valid for 24 hours."""
 
-        def act() -> dict[str, Any]:
+        def act() -> dict[str, object]:
             row: Endpoint = self.get_object(locked=True)
             secret = row.rotate_secret()
             return self.represent(row) | {"secret": secret}

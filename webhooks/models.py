@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import orjson
@@ -23,10 +23,8 @@ from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.registry import registry
 from core.sealing import SealError, seal, unseal
+from core.tenants import TenantUser
 from webhooks import signing
-
-if TYPE_CHECKING:
-    from accounts.users.models import User
 
 # The name of the followers of the change feed. Each endpoint has one, whose key is the id of the endpoint.
 FOLLOWER = "webhook"
@@ -117,7 +115,7 @@ class Endpoint(TenantModel):
         return self.host
 
     @staticmethod
-    def may_be_managed_by(user: "User") -> bool:
+    def may_be_managed_by(user: TenantUser) -> bool:
         """Return whether a user may see and change the endpoints of the account, which receive everything that the team sees."""
         return user.is_admin
 

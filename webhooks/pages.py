@@ -7,7 +7,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models.functions import Left
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -22,8 +22,9 @@ from core.errors import FieldError
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.navigation import MenuEntry, register
+from core.tenants import TenantUser
 from webhooks import delivery
-from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, Endpoint, EndpointQuerySet, event_types
+from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, DeliveryQuerySet, Endpoint, EndpointQuerySet, event_types
 
 ALL, SELECTED = "all", "selected"
 # The number of entries of the log on a page, and the length of the shown beginning of a request.
@@ -50,15 +51,16 @@ class WebhookForm(Form):
         widget=forms.CheckboxSelectMultiple(attrs={"lang": "en", "class": "in-columns"}),
     )
 
-    def __init__(self, *args: Any, row: Endpoint | None = None, **kwargs: Any) -> None:
+    def __init__(self, data: QueryDict | None = None, *, row: Endpoint | None = None) -> None:
+        initial: dict[str, object] = {"scope": ALL}
         if row is not None:
-            kwargs["initial"] = {
+            initial = {
                 "url": row.url,
                 "format": row.format,
-                "scope": ALL if row.events is None else SELECTED,
+                "scope": SELECTED if row.events else ALL,
                 "events": row.events or [],
             }
-        super().__init__(*args, **{"initial": {"scope": ALL}, **kwargs})
+        super().__init__(data, initial=initial)
         self.set_choices("events", [(name, name) for name in event_types()])
 
     def clean(self) -> dict[str, Any]:
@@ -68,7 +70,7 @@ class WebhookForm(Form):
         return values
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """The values of the endpoint's fields."""
         values = self.cleaned_data
         return {
@@ -79,6 +81,8 @@ class WebhookForm(Form):
 
 
 class SinceForm(Form):
+    id_format = "since_%s"
+
     hours = forms.TypedChoiceField(
         label=gettext_lazy("Send all events again"),
         coerce=int,
@@ -100,7 +104,7 @@ class SinceForm(Form):
 class BasePage(SettingsPage):
     part = "webhooks"
 
-    def allows(self, user: Any) -> bool:
+    def allows(self, user: TenantUser) -> bool:
         return Endpoint.may_be_managed_by(user)
 
     @property
@@ -177,7 +181,7 @@ class WebhookPage(BasePage):
             raise Http404
         return row
 
-    def entries(self, id: int) -> Any:
+    def entries(self, id: int) -> DeliveryQuerySet:
         return Delivery.objects.filter(account_id=self.request.account.id, endpoint_id=id)
 
     def show(
@@ -191,7 +195,7 @@ class WebhookPage(BasePage):
         return self.render(
             http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_invalid else HTTPStatus.OK,
             form=form or WebhookForm(row=row),
-            since_form=since_form or SinceForm(auto_id="since_%s"),
+            since_form=since_form or SinceForm(),
             row=row,
             reason=row.get_disabled_reason_display() if row.disabled_reason else "",
             deliveries=rows[: page.size],
@@ -237,7 +241,7 @@ class WebhookPage(BasePage):
         return self.show(self.find(id), secret=secret)
 
     def resend(self, request: UserRequest, id: int) -> HttpResponse:
-        entry = self.entries(id).filter(id=parse_id(request.POST.get("id"))).defer("request").first()
+        entry = self.entries(id).filter(id=parse_id(request.POST.get("id")) or 0).defer("request").first()
         if entry is None:
             raise Http404
 
@@ -251,7 +255,7 @@ class WebhookPage(BasePage):
         return self.done(id)
 
     def resend_since(self, request: UserRequest, id: int) -> HttpResponse:
-        form = SinceForm(request.POST, auto_id="since_%s")
+        form = SinceForm(request.POST)
         counted: list[int] = []
         if not form.is_valid() or not self.submit_form(
             form, lambda: counted.append(self.find(id, locked=True).resend_since(form.since))

@@ -1,6 +1,6 @@
 """Groups of users of the team in the Account API."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
@@ -19,7 +19,7 @@ from core.rows.trimmed import name_key
 class GroupName(TextField):
     default_error_messages = {"taken": _("is already taken")}
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         name = cast(str, super().to_internal_value(data))
         row = self.parent.instance
         if (

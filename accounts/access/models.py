@@ -1,6 +1,7 @@
 """Groups of users of the team, who access each other's rows if agents see only their own (`accounts.access.rows`)."""
 
-from typing import Any, Self
+from collections.abc import Mapping
+from typing import Self
 
 from django.db import models
 from django.db.models import Q
@@ -35,7 +36,7 @@ class Group(TenantModel):
     def __str__(self) -> str:
         return self.name
 
-    def write(self, values: dict[str, Any]) -> None:
+    def write(self, values: Mapping[str, object]) -> None:
         """Insert the group, or update the fields in `values`."""
         for name, value in values.items():
             setattr(self, name, value)

@@ -1,7 +1,6 @@
 """The settings pages for what agents see: the limit, and the groups of the team."""
 
 from http import HTTPStatus
-from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -139,8 +138,8 @@ class GroupPage(SettingsPage):
     def delete(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
 
-        def act() -> Any:
-            return self.find(id, locked=True).delete()
-
-        self.perform(act, success_message=_("The group %(name)s is deleted.") % {"name": row.name})
+        self.perform(
+            lambda: self.find(id, locked=True).delete(),
+            success_message=_("The group %(name)s is deleted.") % {"name": row.name},
+        )
         return redirect("accounts-access")

@@ -2,7 +2,7 @@
 
 import secrets
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from django.contrib.postgres.fields import ArrayField
@@ -17,6 +17,9 @@ from accounts.hosts.names import PREFIX_PATTERN
 from core.db.fields import PlainField
 from core.db.prepared import prepared
 from core.rows.trimmed import TrimmedCharField
+
+if TYPE_CHECKING:
+    from accounts.statuses.models import Status, StatusQuerySet
 
 # An account is new for this time. Strangers could create accounts to send spam, so some limits are lower for a new one.
 NEW_ACCOUNT_AGE = timedelta(weeks=1)
@@ -123,7 +126,7 @@ class Account(models.Model):
         """Lock the row until the transaction ends."""
         Account.objects.select_for_update(no_key=True).get(id=self.id)
 
-    def change(self, **values: Any) -> None:
+    def change(self, **values: object) -> None:
         """Save the fields that an admin may set."""
         former_currency = self.currency
         for name, value in values.items():
@@ -132,22 +135,24 @@ class Account(models.Model):
         if self.currency != former_currency:
             currency_changed.send(Account, account=self)
 
-    def default_status(self, kind: str) -> Any:
+    def default_status(self, kind: str) -> "Status | None":
         """Return the first status of the kind, or None."""
-        return _default_status.first(account_id=self.id, kind=kind)
+        status: Status | None = _default_status.first(account_id=self.id, kind=kind)
+        return status
 
     def default_pipeline_id(self) -> int | None:
         """Return the id of the first pipeline, to which a new status of deals belongs by default."""
         ids = self.pipelines.order_by("position", "id").values_list("id", flat=True)
         return ids.first()
 
-    def statuses_of_kind(self, kind: str) -> models.QuerySet[Any]:
+    def statuses_of_kind(self, kind: str) -> "StatusQuerySet":
         """Return the statuses of the kind, ordered by position."""
-        return self.statuses.filter(kind=kind).order_by("position", "id")
+        statuses: StatusQuerySet = self.statuses.all()
+        return statuses.filter(kind=kind).order_by("position", "id")
 
-    def deal_statuses(self) -> list[Any]:
+    def deal_statuses(self) -> "list[Status]":
         """Return the statuses of deals, ordered by position. Before them comes `Status.make_placeholder`, which stands for no status."""
-        statuses = _deal_statuses(account_id=self.id)
+        statuses: list[Any] = _deal_statuses(account_id=self.id)
         for status in statuses:
             status.account = self
         pipeline_id = statuses[0].first_pipeline_id if statuses else self.default_pipeline_id()
@@ -162,5 +167,5 @@ def _deal_statuses(account_id: int) -> models.QuerySet[Any]:
 
 
 @prepared(account_id=int, kind=str)
-def _default_status(account_id: int, kind: str) -> models.QuerySet[Any]:
+def _default_status(account_id: int, kind: str) -> "models.QuerySet[Status]":
     return Account(id=account_id).statuses_of_kind(kind)[:1]

@@ -18,6 +18,7 @@ from accounts.examples.code import CODE_LANGUAGES, TOKEN_PLACEHOLDER, CodeLangua
 from accounts.examples.requests import ExampleResponse
 from accounts.hosts.requests import UserRequest
 from core.openapi.document import document, resolve
+from core.openapi.values import JSONSchema
 from core.pages.base import base_url
 from core.registry import registry
 from core.rows.trash import trash_contents
@@ -64,7 +65,7 @@ class Example:
     language: str
     media_type: str
     parameters: tuple[Parameter, ...]
-    body: Any
+    body: object
 
     @property
     def slug(self) -> str:
@@ -104,14 +105,14 @@ class Example:
         return self.method == "DELETE"
 
 
-def to_query_value(value: Any) -> str:
+def to_query_value(value: object) -> str:
     """Return the text of a value in a query string."""
     if isinstance(value, dict):
         return "&".join(f"{name}={inner}" for name, inner in value.items())
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def read_parameter(definition: dict[str, Any]) -> Parameter:
+def read_parameter(definition: JSONSchema) -> Parameter:
     definition = resolve(definition)
     schema = definition["schema"]
     choices = schema.get("enum") or (["true", "false"] if schema.get("type") == "boolean" else [])
@@ -170,7 +171,7 @@ def sections() -> dict[str, list[Example]]:
 def read_samples(request: UserRequest, names: set[str]) -> dict[str, object]:
     """Return those of the samples that the account has, by name, and the user's own id as `responsible`."""
     columns = {name: Subquery(sample(request)) for name, sample in registry.samples().items() if name in names}
-    samples: dict[str, Any] = {}
+    samples: dict[str, object] = {}
     if columns:
         samples = dict(Account.objects.filter(id=request.account.id).values(**columns).get())
     if TRASH in names:
@@ -195,13 +196,13 @@ def sample_name(name: str) -> str:
     return re.sub("_ids?$", "", name)
 
 
-def replace_ids(value: Any, samples: Mapping[str, Any]) -> Any:
+def replace_ids(value: object, samples: Mapping[str, object]) -> object:
     """Return a JSON body with ids of the account. Leave out the id fields for which there is no sample."""
     if isinstance(value, list):
         return [replace_ids(inner, samples) for inner in value]
     if not isinstance(value, dict):
         return value
-    replaced = {}
+    replaced: dict[str, object] = {}
     for name, inner in value.items():
         if name == "ids" and value.get("resource") in samples:
             # Rows of any resource.
@@ -333,7 +334,7 @@ def document_body(example: Example, samples: Mapping[str, object] | None = None)
 
 
 def fill_example(
-    example: Example, request: UserRequest, samples: Mapping[str, Any], *, token: str = ""
+    example: Example, request: UserRequest, samples: Mapping[str, object], *, token: str = ""
 ) -> FilledExample:
     """Fill in the example with the samples. The other fields get the values of the document.
 
@@ -347,7 +348,7 @@ def fill_example(
         if parameter.example and parameter.location == "query" and parameter.name.endswith("_id"):
             values[parameter.key] = str(samples.get(sample_name(parameter.name), ""))
         elif parameter.location == "path" and parameter.name in samples:
-            values[parameter.key] = samples[parameter.name]
+            values[parameter.key] = str(samples[parameter.name])
     if "query.resource" in values:
         # Select all kinds, because the trash may have no resource of the documented kind.
         values["query.resource"] = ""

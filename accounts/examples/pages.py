@@ -135,7 +135,7 @@ class APIPage(CreatingPage):
         *,
         row: APIToken | None = None,
         token: str = "",
-        initial: Mapping[str, Any] | None = None,
+        initial: Mapping[str, object] | None = None,
     ) -> HttpResponse:
         request = self.request
         visit_token = read_visit_token(request)

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from email.header import Header
 from email.utils import formataddr, make_msgid, parseaddr
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
@@ -49,7 +49,7 @@ def send(
     sender: str,
     deliver: bool = True,
     urgent: bool = True,
-    **context: Any,
+    **context: object,
 ) -> None:
     """Queue an e-mail from a template, such as `accounts/mail/sign_up.txt`, whose first line is the subject.
 

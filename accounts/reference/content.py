@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from typing import Any, cast
+from typing import cast
 
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -39,7 +39,7 @@ class ReferencePage:
     title: str | Promise
     # The name of the template of the content, and a function for its context, which gets the language of the code.
     template: str
-    context: Callable[[CodeLanguage], dict[str, Any]]
+    context: Callable[[CodeLanguage], dict[str, object]]
     # True for a chapter of the guide, which is in English only.
     is_english: bool = False
 
@@ -251,7 +251,7 @@ def object_names(slug: str) -> list[str]:
     return list(names)
 
 
-def references_in(schema: Any) -> Iterator[str]:
+def references_in(schema: object) -> Iterator[str]:
     """Yield the names of the objects that a schema refers to."""
     if isinstance(schema, list):
         for inner in schema:

@@ -1,7 +1,5 @@
 """The pages of the reference. They are public, and served at every host of the service."""
 
-from typing import Any
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.safestring import mark_safe
 
@@ -27,7 +25,7 @@ class ReferenceView(Page):
         """True if the user may open the examples in the settings."""
         return self.request.user is not None and self.request.user.is_team
 
-    def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
+    def render(self, template: str | None = None, *, http_status: int = 200, **context: object) -> HttpResponse:
         context = {"groups": groups(), "has_examples": self.has_examples} | context
         return super().render(template, http_status=http_status, **context)
 

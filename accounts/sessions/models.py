@@ -75,7 +75,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
         if len(secret) > MAX_SECRET_LENGTH:
             return None
         now = timezone.now()
-        session = _active_session.first(
+        session: Session | None = _active_session.first(
             account_id=account_id,
             digest=digest_of(secret),
             domain=domain,

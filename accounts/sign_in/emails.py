@@ -21,17 +21,25 @@ if TYPE_CHECKING:
 PASSWORD = "password"  # noqa: S105  # a purpose
 
 
-def email_user(user: User, template: str, request: PageRequest, *, to: str = "", **context: Any) -> None:
-    """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`.
-
-    `context` may contain `urgent`.
-    """
+def email_user(
+    user: User,
+    template: str,
+    request: PageRequest,
+    *,
+    to: str = "",
+    urgent: bool = True,
+    deliver: bool = True,
+    **context: object,
+) -> None:
+    """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`."""
     mail.send(
         to or user.email,
         template,
         account_id=request.account.id,
         language=language_of_emails(user, request),
         sender=request.site.name,
+        urgent=urgent,
+        deliver=deliver,
         **context,
     )
 
@@ -89,7 +97,7 @@ def email_new_token(user: User, request: PageRequest, token: "APIToken") -> None
     )
 
 
-def circumstances(user: User, request: PageRequest) -> dict[str, str]:
+def circumstances(user: User, request: PageRequest) -> dict[str, Any]:
     """Return the time and the client address of the request, as the e-mail shows them, and the user's login."""
     zone = user.time_zone or request.account.time_zone
     with translation.override(language_of_emails(user, request)), timezone.override(zone):

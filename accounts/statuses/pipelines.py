@@ -1,8 +1,8 @@
 """Pipelines: the ways that deals take, each with statuses of its own."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
@@ -19,6 +19,7 @@ from core.search.declaration import Search
 
 if TYPE_CHECKING:
     from accounts.account.models import Account
+    from accounts.statuses.models import Status
 
 MAX_NAME = 255
 # The maximum length of the addition to the name of a moved status.
@@ -64,7 +65,7 @@ class Pipeline(Ordered, TenantModel):
     def siblings(self) -> "models.QuerySet[Pipeline]":
         return self.account.pipelines.all()
 
-    def write(self, values: dict[str, Any]) -> None:
+    def write(self, values: Mapping[str, object]) -> None:
         """Insert the pipeline with the values, or update the fields in `values`. Without a position, a new pipeline comes last."""
         for name, value in values.items():
             setattr(self, name, value)
@@ -76,7 +77,7 @@ class Pipeline(Ordered, TenantModel):
         else:
             self.save(update_fields={*values, *folded_fields(Pipeline, values), "updated_at"})
 
-    def copy_statuses(self, source: "Pipeline", *, name_of: Callable[[Any], str]) -> None:
+    def copy_statuses(self, source: "Pipeline", *, name_of: "Callable[[Status], str]") -> None:
         """Create the statuses of another pipeline in this one. `name_of` returns the name of a copy. Each copy gets a code of its own."""
         statuses = self.account.statuses_of_kind("deal")
         codes = {name_key(code) for code in statuses.values_list("code", flat=True)}

@@ -59,7 +59,8 @@ class APITokenQuerySet(models.QuerySet["APIToken"]):
 
     def find_by_token(self, token: str) -> "APIToken | None":
         """Return the row of a usable token, with its user and account, or None."""
-        return _usable_token.first(digest=APIToken.digest_of(token), now=timezone.now())
+        row: APIToken | None = _usable_token.first(digest=APIToken.digest_of(token), now=timezone.now())
+        return row
 
 
 @prepared(digest=bytes, now=datetime)

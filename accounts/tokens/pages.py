@@ -1,11 +1,12 @@
 """The form of a new token, and the action that revokes one."""
 
+from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import Any
 
 from django import forms
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -57,8 +58,10 @@ class TokenForm(Form):
     current = CurrentPassword()
     code = Code()
 
-    def __init__(self, *args: Any, request: UserRequest, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, data: QueryDict | None = None, *, request: UserRequest, initial: Mapping[str, object] | None = None
+    ) -> None:
+        super().__init__(data, initial=initial)
         self.request = request
         self.secret = request.COOKIES.get(CODE_COOKIE, "")
         self.fields["current"].required = self.fields["code"].required = False

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -32,9 +32,10 @@ from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, search, search_tr
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
+    from django.utils.functional import _StrPromise as StrPromise
 
 Role = User.Role
-ROLE_NAMES: dict[str, Any] = {
+ROLE_NAMES: dict[str, StrPromise] = {
     Role.OWNER: pgettext_lazy("role", "Owner"),
     Role.ADMIN: pgettext_lazy("role", "Admin"),
     Role.AGENT: pgettext_lazy("role", "Agent"),
@@ -80,8 +81,8 @@ class InvitationForm(Form):
         help_text=gettext_lazy("Of a member. The team belongs to all forums."),
     )
 
-    def __init__(self, *args: Any, account: Account, site_id: int, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"site_id": site_id}, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, account: Account, site_id: int) -> None:
+        super().__init__(data, initial={"site_id": site_id})
         self.account = account
         self.site_names = {id: name for id, name, _host in sites.list_all(account)}
         self.set_choices("site_id", self.site_names.items())
@@ -92,12 +93,13 @@ class InvitationForm(Form):
 class RoleForm(Form):
     role = AnyRole(label=gettext_lazy("Role"), widget=forms.RadioSelect)
 
-    def __init__(self, *args: Any, user: User, by: User, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"role": user.role}, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, user: User, by: User) -> None:
+        super().__init__(data, initial={"role": user.role})
         self.set_choices("role", role_choices(by.assignable_roles))
 
 
 class UserGroupForm(Form):
+    id_format = "group-%s"
     group_id = forms.TypedChoiceField(
         label=gettext_lazy("Group"),
         coerce=int,
@@ -108,8 +110,8 @@ class UserGroupForm(Form):
         ),
     )
 
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"group_id": user.group_id}, auto_id="group-%s", **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
+        super().__init__(data, initial={"group_id": user.group_id})
         groups = user.account.user_groups.order_by("name", "id").values_list("id", "name")
         self.set_choices("group_id", [("", _("No group")), *groups[:MAX_GROUPS]])
 
@@ -162,8 +164,8 @@ class UsersPage(CreatingPage, SettingsPage):
     def get(self, request: UserRequest) -> HttpResponse:
         return self.show(self.invitation_form() if request.GET.get("tab") == "invitations" else Form())
 
-    def invitation_form(self, *args: object) -> InvitationForm:
-        return InvitationForm(*args, account=self.request.account, site_id=self.request.site.id)
+    def invitation_form(self, data: QueryDict | None = None) -> InvitationForm:
+        return InvitationForm(data, account=self.request.account, site_id=self.request.site.id)
 
     def show(self, form: Form) -> HttpResponse:
         request = self.request
@@ -268,7 +270,7 @@ class UserPage(SettingsPage):
 
     def find(self, id: int) -> User:
         request = self.request
-        user = request.account.users.filter(id=id).first()
+        user: User | None = request.account.users.filter(id=id).first()
         if user is None:
             raise Http404
         user.account = request.account

@@ -4,8 +4,6 @@ The pages never show whether an e-mail address belongs to a user. Each address g
 apps can derive pages from the base classes here, to act for the user after a correct code.
 """
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
@@ -32,10 +30,7 @@ from core.pages.base import Page, redirect, safe_path
 class CodeRequestForm(Form):
     email = EmailFormField()
     next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["email"].widget.attrs["autofocus"] = True
+    email.widget.attrs["autofocus"] = True
 
 
 class CodeForm(Form):
@@ -48,10 +43,7 @@ class CodeForm(Form):
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
     next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["code"].widget.attrs["autofocus"] = True
+    code.widget.attrs["autofocus"] = True
 
     def clean_name(self) -> str:
         return " ".join(self.cleaned_data["name"].split())
@@ -128,7 +120,7 @@ class CodePage(Page):
         """Return the response to the right code. The caller signs the user in."""
         raise NotImplementedError
 
-    def get(self, request: PageRequest, **kwargs: Any) -> HttpResponse:
+    def get(self, request: PageRequest, **kwargs: object) -> HttpResponse:
         if not SignInCode.objects.usable(request.account.id, self.secret).exists():
             return self.redirect_to_retry()
         return self.show(CodeForm(initial={"next": safe_path(request, request.GET.get("next"))}))
@@ -136,7 +128,7 @@ class CodePage(Page):
     def show(self, form: Form) -> HttpResponse:
         return self.render_form(form, retry_path=self.retry_path())
 
-    def post(self, request: PageRequest, **kwargs: Any) -> HttpResponse:
+    def post(self, request: PageRequest, **kwargs: object) -> HttpResponse:
         form, found = CodeForm(request.POST), list[User | None]()
         if not form.is_valid():
             return self.show(form)

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -69,8 +69,8 @@ class SetPasswordForm(Form):
     password = NewPassword(label=gettext_lazy("New password"))
     ends_access = EndAccess()
 
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
+        super().__init__(data)
         self.user = user
 
     def clean(self) -> dict[str, Any]:

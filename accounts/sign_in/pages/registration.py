@@ -10,7 +10,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
@@ -124,8 +124,8 @@ class RegistrationForm(Form):
     login = LoginFormField()
     password = NewPassword()
 
-    def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, email: str, login: str = "") -> None:
+        super().__init__(data, initial={"login": login})
         self.email = email
 
     def clean(self) -> dict[str, Any]:
@@ -163,7 +163,7 @@ class RegistrationPage(Page):
         """Return the e-mail address that the link confirms, or None if the link is invalid."""
         raise NotImplementedError
 
-    def create_user(self, **values: str) -> User | None:
+    def create_user(self, *, login: str, password: str, name: str) -> User | None:
         """Create the user, or return None if the link has become invalid."""
         raise NotImplementedError
 
@@ -178,7 +178,7 @@ class RegistrationPage(Page):
     def get(self, request: PageRequest) -> HttpResponse:
         email = self.confirmed.email
         login = User.objects.suggest_login(request.account.id, email)
-        return self.show(RegistrationForm(email=email, initial={"login": login}))
+        return self.show(RegistrationForm(email=email, login=login))
 
     def show(self, form: Form) -> HttpResponse:
         return self.render_form(form, confirmed=self.confirmed)
@@ -220,9 +220,9 @@ class SignUpFinish(RegistrationPage):
             return None
         return ConfirmedEmail(payload["email"], payload["next"])
 
-    def create_user(self, **values: Any) -> User:
-        email, language = self.confirmed.email, get_language()
-        return User.objects.sign_up(self.request.account, email=email, language=language, **values)
+    def create_user(self, *, login: str, password: str, name: str) -> User:
+        account, email, language = self.request.account, self.confirmed.email, get_language()
+        return User.objects.sign_up(account, login=login, email=email, password=password, name=name, language=language)
 
 
 class AcceptInvitation(RegistrationPage):
@@ -237,5 +237,5 @@ class AcceptInvitation(RegistrationPage):
         self.invitation = invitation
         return ConfirmedEmail(invitation.email, home_path(), role=invitation.role)
 
-    def create_user(self, **values: Any) -> User | None:
-        return User.objects.accept(self.invitation, language=get_language(), **values)
+    def create_user(self, *, login: str, password: str, name: str) -> User | None:
+        return User.objects.accept(self.invitation, login=login, password=password, name=name, language=get_language())

@@ -7,7 +7,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.middleware.csrf import rotate_token
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
@@ -71,8 +71,8 @@ class SignInForm(Form):
     )
     next = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, request: PageRequest, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, request: PageRequest, target: str = "") -> None:
+        super().__init__(data, initial={"next": target})
         self.request = request
 
     def clean(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class SignIn(Page):
         target = safe_path(request, request.GET.get("next"))
         if request.user is not None:
             return redirect(target)
-        form = SignInForm(request=request, initial={"next": target})
+        form = SignInForm(request=request, target=target)
         # `unsaved` means that a form was submitted after the session had ended (`core.pages.routes.sign_in_path`).
         return self.render_form(form, nothing_was_saved="unsaved" in request.GET)
 

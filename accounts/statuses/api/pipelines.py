@@ -1,6 +1,6 @@
 """Pipelines of deals in the Account API."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
@@ -25,7 +25,7 @@ from core.rows.trimmed import name_key
 class PipelineName(TextField):
     default_error_messages = {"taken": _("is already taken")}
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         name = cast(str, super().to_internal_value(data))
         row = self.parent.instance
         if (

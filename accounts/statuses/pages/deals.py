@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import Count, Q
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -39,8 +39,8 @@ class NewPipelineForm(PipelineForm):
         help_text=gettext_lazy("You can change them afterwards. They are the columns of the deal board."),
     )
 
-    def __init__(self, *args: Any, pipelines: list[Pipeline], **kwargs: Any) -> None:
-        super().__init__(*args, initial={"source": pipelines[0].id if pipelines else ""}, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, pipelines: list[Pipeline]) -> None:
+        super().__init__(data, initial={"source": pipelines[0].id if pipelines else ""})
         copies = [
             (pipeline.id, _("Copied from %(name)s") % {"name": pipeline_name(pipeline)}) for pipeline in pipelines
         ]
@@ -48,15 +48,19 @@ class NewPipelineForm(PipelineForm):
 
 
 class DeletionForm(Form):
+    id_format = "deletion-%s"
+
     target = forms.TypedChoiceField(label=gettext_lazy("Move the statuses and their deals to"), coerce=int)
 
-    def __init__(self, *args: Any, others: list[Pipeline], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, others: list[Pipeline]) -> None:
+        super().__init__(data)
         self.set_choices("target", [(pipeline.id, pipeline_name(pipeline)) for pipeline in others])
 
 
 class ReasonsForm(Form):
     """The reasons that the team chooses from, one on each line."""
+
+    id_format = "reasons-%s"
 
     won_reasons = forms.CharField(
         label=gettext_lazy("For winning"),
@@ -115,7 +119,7 @@ class DealSettingsPage(CreatingPage, SettingsPage):
         counts = dict(in_pipeline.annotate(number=Count("id")).values_list("pipeline_id", "number"))
         if reasons_form is None:
             initial = {name: reasons_text(getattr(account, name)) for name in ReasonsForm.base_fields}
-            reasons_form = ReasonsForm(initial=initial, auto_id="reasons-%s")
+            reasons_form = ReasonsForm(initial=initial)
         is_wrong = form is not None or reasons_form.is_bound
         return self.render(
             http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
@@ -158,7 +162,7 @@ class DealSettingsPage(CreatingPage, SettingsPage):
 
     def save_reasons(self, request: UserRequest) -> HttpResponse:
         account = request.account
-        form = ReasonsForm(request.POST, auto_id="reasons-%s")
+        form = ReasonsForm(request.POST)
 
         def act() -> None:
             serializer = AccountSettingsSerializer(
@@ -198,7 +202,7 @@ class PipelinePage(SettingsPage):
             row=row,
             may_delete=bool(others),
             has_statuses=account.statuses.filter(Q(kind="deal", pipeline_id=row.id)).exists(),
-            deletion_form=deletion_form or DeletionForm(others=others, auto_id="deletion-%s"),
+            deletion_form=deletion_form or DeletionForm(others=others),
         )
 
     def save(self, request: UserRequest, id: int) -> HttpResponse:
@@ -221,7 +225,7 @@ class PipelinePage(SettingsPage):
     def delete(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
         others = [pipeline for pipeline in list_pipelines(request.account) if pipeline.id != id]
-        form = DeletionForm(request.POST, others=others, auto_id="deletion-%s")
+        form = DeletionForm(request.POST, others=others)
         if others and not form.is_valid():
             return self.show(row, PipelineForm(initial={"name": pipeline_name(row)}), form)
 

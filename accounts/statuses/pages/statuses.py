@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
@@ -107,10 +107,15 @@ class StatusForm(Form):
     )
 
     def __init__(
-        self, *args: Any, kind: str, row: Status | None = None, pipelines: Sequence[Pipeline] = (), **kwargs: Any
+        self,
+        data: QueryDict | None = None,
+        *,
+        kind: str,
+        row: Status | None = None,
+        pipelines: Sequence[Pipeline] = (),
     ) -> None:
         """`pipelines` are the choices for a status of deals. With fewer than two, the form has no such field."""
-        super().__init__(*args, **kwargs)
+        super().__init__(data)
         absent = {"closed"} if kind == Status.Kind.DEAL else {*OF_DEALS}
         if kind != Status.Kind.POST:
             absent.add("on_roadmap")
