@@ -95,7 +95,7 @@ class BrandingForm(Form):
     def __init__(
         self,
         data: QueryDict | None = None,
-        files: MultiValueDict[str, UploadedFile[bytes]] | None = None,
+        files: "MultiValueDict[str, UploadedFile[bytes]] | None" = None,
         *,
         branding: Branding,
     ) -> None:

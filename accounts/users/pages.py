@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
 
 Role = User.Role
-ROLE_NAMES: dict[str, StrPromise] = {
+ROLE_NAMES: "dict[str, StrPromise]" = {
     Role.OWNER: pgettext_lazy("role", "Owner"),
     Role.ADMIN: pgettext_lazy("role", "Admin"),
     Role.AGENT: pgettext_lazy("role", "Agent"),
