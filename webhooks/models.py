@@ -253,9 +253,16 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
         `bulk_create` would send an array for each column, and escaping the many quotes of the requests takes longer than all the rest.
         """
-        rows = [{name: getattr(entry, name) for name in DELIVERY_COLUMNS} for entry in entries]
+        # A trigger sets the ids.
+        columns = [field.attname for field in Delivery._meta.concrete_fields if field.attname != "id"]
+        rows = [{name: getattr(entry, name) for name in columns} for entry in entries]
+        names = ", ".join(columns)
         with connection.cursor() as cursor:
-            cursor.execute(INSERT_DELIVERIES, [orjson.dumps(rows).decode()])
+            cursor.execute(
+                f"INSERT INTO webhooks_delivery ({names})"  # noqa: S608
+                f" SELECT {names} FROM json_populate_recordset(NULL::webhooks_delivery, %s::json)",
+                [orjson.dumps(rows).decode()],
+            )
 
     def outdated(self) -> Self:
         """Return the entries that are older than `LOG_KEPT_FOR`."""
@@ -318,24 +325,3 @@ DELIVERY_ERRORS = {
     MESSAGE_ERROR: _("The message could not be made, because of a fault of this service."),
     SECRET_ERROR: _("The secret can't be decrypted any more: replace it."),
 }
-# The types of the columns of an entry, except for its id, which a trigger sets.
-DELIVERY_COLUMNS = {
-    "account_id": "bigint",
-    "endpoint_id": "bigint",
-    "cause": "text",
-    "message": "text",
-    "event": "text",
-    "number": "bigint",
-    "attempt": "int",
-    "at": "timestamptz",
-    "duration_ms": "int",
-    "status": "int",
-    "error": "text",
-    "request": "text",
-    "response": "text",
-    "set_aside": "boolean",
-}
-INSERT_DELIVERIES = (
-    f"INSERT INTO webhooks_delivery ({', '.join(DELIVERY_COLUMNS)}) SELECT * FROM json_to_recordset(%s::json)"  # noqa: S608
-    f" AS entry ({', '.join(f'{name} {kind}' for name, kind in DELIVERY_COLUMNS.items())})"
-)

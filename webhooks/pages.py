@@ -7,7 +7,8 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models.functions import Left
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -175,11 +176,7 @@ class WebhookPage(BasePage):
         return self.show(self.find(id))
 
     def find(self, id: int, *, locked: bool = False) -> Endpoint:
-        rows = self.rows.locked() if locked else self.rows
-        row = rows.filter(id=id).first()
-        if row is None:
-            raise Http404
-        return row
+        return get_object_or_404(self.rows.locked() if locked else self.rows, id=id)
 
     def entries(self, id: int) -> DeliveryQuerySet:
         return Delivery.objects.filter(account_id=self.request.account.id, endpoint_id=id)
@@ -241,9 +238,7 @@ class WebhookPage(BasePage):
         return self.show(self.find(id), secret=secret)
 
     def resend(self, request: UserRequest, id: int) -> HttpResponse:
-        entry = self.entries(id).filter(id=parse_id(request.POST.get("id")) or 0).defer("request").first()
-        if entry is None:
-            raise Http404
+        entry = get_object_or_404(self.entries(id).defer("request"), id=parse_id(request.POST.get("id")))
 
         def act() -> None:
             row = self.find(id)

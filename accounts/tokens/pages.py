@@ -6,7 +6,8 @@ from functools import partial
 from typing import Any
 
 from django import forms
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -133,9 +134,7 @@ class RevokeToken(Page):
     access = "team"
 
     def post(self, request: UserRequest, id: int) -> HttpResponse:
-        token = request.account.tokens.filter(user_id=request.user.id, id=id).first()
-        if token is None:
-            raise Http404
+        token = get_object_or_404(request.account.tokens, user_id=request.user.id, id=id)
         revoke = partial(request.user.revoke_token, id, by=request.user)
         self.perform(revoke, success_message=_("“%(label)s” is revoked.") % {"label": token.label or token.hint})
         return redirect("accounts-tokens")

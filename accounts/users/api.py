@@ -4,7 +4,8 @@ from functools import cached_property
 from typing import cast
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
@@ -128,9 +129,7 @@ class UserViewSet(Listing, JSONViewSet):
         """End the sessions of a user on the pages, whatever the user's role."""
 
         def act() -> None:
-            user = self.account.users.filter(id=id).first()
-            if user is None:
-                raise Http404
+            user = get_object_or_404(self.account.users, id=id)
             user.account = self.account
             self.check()
             user.end_sessions(by=request.user)

@@ -1,12 +1,13 @@
 """The settings pages for users: the lists of the team, the members and the invitations, and the page of one user."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -269,11 +270,8 @@ class UserPage(SettingsPage):
     }
 
     def find(self, id: int) -> User:
-        request = self.request
-        user: User | None = request.account.users.filter(id=id).first()
-        if user is None:
-            raise Http404
-        user.account = request.account
+        user: User = get_object_or_404(self.request.account.users, id=id)
+        user.account = self.request.account
         return user
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:
@@ -283,13 +281,12 @@ class UserPage(SettingsPage):
     def show(self, user: User, form: Form, group_form: Form | None = None) -> HttpResponse:
         if group_form is None and user.is_team and self.request.user.may_manage(user):
             group_form = UserGroupForm(user=user)
-        tokens = list(user.tokens.filter(revoked_at=None).order_by("-id")[:MAX_TOKENS_SHOWN])
         return self.render_form(
             form,
             user=user,
             group_form=group_form,
             role_name=ROLE_NAMES[user.role],
-            tokens=tokens,
+            tokens=user.tokens.filter(revoked_at=None).order_by("-id")[:MAX_TOKENS_SHOWN],
             sessions=user.sessions.active().values("family").distinct().count(),
             is_self=user.id == self.request.user.id,
             manageable=self.request.user.may_manage(user),
@@ -303,7 +300,7 @@ class UserPage(SettingsPage):
         role = form.cleaned_data["role"]
         message = _("%(name)s has another role now: %(role)s.") % {"name": display_name(user), "role": ROLE_NAMES[role]}
         self.perform(lambda: user.change_role(role, by=request.user), success_message=message)
-        return self.redirect_back(user)
+        return redirect("accounts-user", id)
 
     def change_group(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
@@ -314,40 +311,32 @@ class UserPage(SettingsPage):
             return response
         group_id = form.cleaned_data["group_id"]
         self.perform(lambda: user.change_group(group_id, by=request.user), success_message=_("The group is saved."))
-        return self.redirect_back(user)
+        return redirect("accounts-user", id)
 
     def deactivate(self, request: UserRequest, id: int) -> HttpResponse:
-        user = self.find(id)
-        self.perform(
-            lambda: user.deactivate(by=request.user),
-            success_message=_("%(name)s is signed out, and can't sign in any more.") % {"name": display_name(user)},
-        )
-        return self.redirect_back(user)
+        return self.act(id, User.deactivate, _("%(name)s is signed out, and can't sign in any more."))
 
     def reactivate(self, request: UserRequest, id: int) -> HttpResponse:
-        user = self.find(id)
-        message = _("%(name)s can sign in again.") % {"name": display_name(user)}
-        self.perform(lambda: user.reactivate(by=request.user), success_message=message)
-        return self.redirect_back(user)
+        return self.act(id, User.reactivate, _("%(name)s can sign in again."))
 
     def end_sessions(self, request: UserRequest, id: int) -> HttpResponse:
+        return self.act(id, User.end_sessions, _("%(name)s is signed out everywhere."))
+
+    def act(self, id: int, action: Callable[..., None], message: str) -> HttpResponse:
+        """Call a method of the user with the argument `by`, and show the message with the name of the user."""
         user = self.find(id)
-        message = _("%(name)s is signed out everywhere.") % {"name": display_name(user)}
-        self.perform(lambda: user.end_sessions(by=request.user), success_message=message)
-        return self.redirect_back(user)
+        self.perform(lambda: action(user, by=self.request.user), success_message=message % {"name": display_name(user)})
+        return redirect("accounts-user", id)
 
     def retry_email(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
         message = _("The next notification is sent to %(email)s again.") % {"email": user.email}
         self.perform(user.reset_bounces, success_message=message)
-        return self.redirect_back(user)
+        return redirect("accounts-user", id)
 
     def revoke(self, request: UserRequest, id: int) -> HttpResponse:
         user, token_id = self.find(id), parse_id(request.POST.get("token"))
         if not token_id or not user.tokens.filter(id=token_id).exists():
             raise Http404
         self.perform(lambda: user.revoke_token(token_id, by=request.user), success_message=_("The token is revoked."))
-        return self.redirect_back(user)
-
-    def redirect_back(self, user: User) -> HttpResponse:
-        return redirect("accounts-user", user.id)
+        return redirect("accounts-user", id)

@@ -7,16 +7,18 @@ from django import forms
 from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.account.api import AccountSettingsSerializer
-from accounts.account.models import MAX_REASONS, Account
+from accounts.account.models import MAX_REASONS
 from accounts.hosts.requests import UserRequest
 from accounts.layout import ordering
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
+from accounts.layout.writing import write_row
 from accounts.statuses.api.pipelines import PipelineSerializer
 from accounts.statuses.default_names import pipeline_name, reason_text, status_name, stored_reason
 from accounts.statuses.pipelines import Pipeline, list_pipelines
@@ -93,15 +95,6 @@ def reasons_text(reasons: list[str]) -> str:
     return "\n".join(reason_text(reason) for reason in reasons[:MAX_REASONS])
 
 
-def write_pipeline(account: Account, row: Pipeline | None, name: str) -> Pipeline:
-    """Validate the name as the API does, and create or rename a pipeline. Call this function in a transaction."""
-    serializer = PipelineSerializer(row, data={"name": name}, partial=row is not None, context={"account": account})
-    values = serializer.read()
-    row = row or Pipeline(account=account)
-    row.write(values)
-    return row
-
-
 class DealSettingsPage(CreatingPage, SettingsPage):
     """The pipelines in their order, and the reasons."""
 
@@ -134,7 +127,7 @@ class DealSettingsPage(CreatingPage, SettingsPage):
         form = NewPipelineForm(request.POST, pipelines=[*pipelines.values()])
 
         def create() -> Pipeline:
-            row = write_pipeline(account, None, form.cleaned_data["name"])
+            row = write_row(PipelineSerializer, Pipeline(account=account), {"name": form.cleaned_data["name"]})
             if source := form.cleaned_data["source"]:
                 row.copy_statuses(pipelines[source], name_of=status_name)
             return row
@@ -145,7 +138,7 @@ class DealSettingsPage(CreatingPage, SettingsPage):
             path=lambda row: reverse("accounts-pipeline", args=[row.id]),
             # The statuses were copied when the pipeline was created.
             saved=lambda row: {"name": row.name, "source": form.cleaned_data["source"]},
-            change=lambda row: write_pipeline(account, row, form.cleaned_data["name"]),
+            change=lambda row: write_row(PipelineSerializer, row, {"name": form.cleaned_data["name"]}),
         )
         row = self.create_once(form, creation) if form.is_valid() else None
         if isinstance(row, HttpResponse):
@@ -184,10 +177,7 @@ class PipelinePage(SettingsPage):
     actions = {"save": "save", "delete": "delete"}
 
     def find(self, id: int) -> Pipeline:
-        row = self.request.account.pipelines.filter(id=id).first()
-        if row is None:
-            raise Http404
-        return row
+        return get_object_or_404(self.request.account.pipelines, id=id)
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
@@ -210,12 +200,10 @@ class PipelinePage(SettingsPage):
         form = PipelineForm(request.POST, initial={"name": pipeline_name(row)})
 
         def act() -> None:
-            locked = request.account.pipelines.locked().filter(id=id).first()
-            if locked is None:
-                raise Http404
+            locked = get_object_or_404(request.account.pipelines.locked(), id=id)
             if form.has_changed():
                 # A default name that is shown translated stays the default name.
-                write_pipeline(request.account, locked, form.cleaned_data["name"])
+                write_row(PipelineSerializer, locked, form.cleaned_data)
 
         if not form.is_valid() or not self.submit_form(form, act):
             return self.show(row, form)

@@ -9,16 +9,17 @@ from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from accounts.account.models import Account
 from accounts.hosts.requests import UserRequest
 from accounts.layout import ordering
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
+from accounts.layout.writing import write_row
 from accounts.statuses.api.statuses import StatusSerializer
 from accounts.statuses.default_names import pipeline_name
 from accounts.statuses.models import Status
@@ -139,16 +140,6 @@ class StatusForm(Form):
         return values
 
 
-def write_status(account: Account, row: Status | None, kind: str, values: dict[str, Any]) -> Status:
-    """Validate the values as the API does, and create or update a status. Call this function in a transaction."""
-    data = values | ({} if row else {"kind": kind})
-    serializer = StatusSerializer(row, data=data, partial=row is not None, context={"account": account})
-    values = serializer.read()
-    row = row or Status(account=account)
-    row.write(values)
-    return row
-
-
 class StatusesPage(CreatingPage, SettingsPage):
     """The list of the statuses of one kind, in their order."""
 
@@ -210,19 +201,15 @@ class StatusesPage(CreatingPage, SettingsPage):
 
     def add(self, request: UserRequest) -> HttpResponse:
         form, account = StatusForm(request.POST, kind=self.kind), request.account
-        pipeline = {"pipeline_id": self.pipeline.id} if self.pipeline else {}
+        further = {"kind": self.kind} | ({"pipeline_id": self.pipeline.id} if self.pipeline else {})
         creation = Creation(
-            create=lambda: write_status(account, None, self.kind, form.cleaned_data | pipeline),
+            create=lambda: write_row(StatusSerializer, Status(account=account), form.cleaned_data | further),
             rows=account.statuses.locked(),
             path=lambda row: reverse("accounts-status", args=[row.id]),
             saved=lambda row: StatusForm(row=row, kind=self.kind).initial,
-            change=lambda row: write_status(account, row, self.kind, form.cleaned_data | pipeline),
+            change=lambda row: write_row(StatusSerializer, row, form.cleaned_data | further),
         )
-        row = (
-            self.create_once(form, creation, {**form.cleaned_data, **pipeline, "kind": self.kind})
-            if form.is_valid()
-            else None
-        )
+        row = self.create_once(form, creation, form.cleaned_data | further) if form.is_valid() else None
         if isinstance(row, HttpResponse):
             return row
         if row is None:
@@ -242,10 +229,7 @@ class StatusPage(SettingsPage):
     actions = {"save": "save", "delete": "delete"}
 
     def find(self, id: int) -> Status:
-        row = self.request.account.statuses.filter(id=id).first()
-        if row is None:
-            raise Http404
-        return row
+        return get_object_or_404(self.request.account.statuses, id=id)
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
@@ -262,16 +246,12 @@ class StatusPage(SettingsPage):
         form = StatusForm(request.POST, row=row, kind=row.kind, pipelines=self.pipelines_of(row))
 
         def act() -> None:
-            locked = request.account.statuses.locked().get(id=id)
+            locked = get_object_or_404(request.account.statuses.locked(), id=id)
             # Write only the fields that the user changed. Otherwise a colour in a format that the HTML field cannot show would be lost.
-            changed = {name: form.cleaned_data[name] for name in form.changed_data}
-            write_status(request.account, locked, locked.kind, changed)
+            write_row(StatusSerializer, locked, {name: form.cleaned_data[name] for name in form.changed_data})
 
-        try:
-            if not form.is_valid() or not self.submit_form(form, act):
-                return self.show(row, form)
-        except Status.DoesNotExist:
-            raise Http404 from None
+        if not form.is_valid() or not self.submit_form(form, act):
+            return self.show(row, form)
         messages.success(request, _("%(name)s is saved.") % {"name": form.cleaned_data["name"]})
         if "outcome" in form.changed_data:
             messages.info(
