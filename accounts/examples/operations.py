@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 from urllib.parse import quote
 
 from django.db.models import Subquery
@@ -49,6 +48,11 @@ class Parameter:
     @property
     def key(self) -> str:
         return f"{self.location}.{self.name}"
+
+    @property
+    def is_shown_first(self) -> bool:
+        """False if the form shows the parameter under "More parameters"."""
+        return self.required or self.example != ""
 
 
 @dataclass(frozen=True)
@@ -251,20 +255,6 @@ class FilledExample:
     error: str = ""
     # The example that creates the missing row.
     creation: Example | None = None
-
-    @property
-    def fields(self) -> Iterator[dict[str, Any]]:
-        for parameter in self.example.parameters:
-            value = self.values.get(parameter.key, "")
-            yield {"parameter": parameter, "value": value}
-
-    @property
-    def first_fields(self) -> list[dict[str, Any]]:
-        return [field for field in self.fields if field["parameter"].required or field["parameter"].example]
-
-    @property
-    def other_fields(self) -> list[dict[str, Any]]:
-        return [field for field in self.fields if not (field["parameter"].required or field["parameter"].example)]
 
     @property
     def rows(self) -> int:

@@ -196,11 +196,9 @@ class Profile(Page):
             messages.success(request, _("Saved."))
         return redirect("accounts-profile")
 
-    def render_parts(self, part: str = "", form: Form | None = None) -> HttpResponse:
+    def render_parts(self, part: str = "", form: UserForm | None = None) -> HttpResponse:
         """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
-        all_forms: dict[str, Form] = {
-            name: form_class(user=self.request.user) for name, form_class in self.parts.items() if name != part
-        }
+        all_forms = {name: form_class(user=self.request.user) for name, form_class in self.parts.items()}
         if form is not None:
             all_forms[part] = form
         status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
@@ -295,12 +293,10 @@ class Security(Page):
         rotate_token(self.request)
         messages.success(self.request, _("Your password is changed. You are signed out everywhere else."))
 
-    def render_parts(self, part: str = "", form: Form | None = None) -> HttpResponse:
+    def render_parts(self, part: str = "", form: EmailForm | PasswordForm | None = None) -> HttpResponse:
         """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
         request = self.request
-        all_forms: dict[str, Form] = {
-            name: form_class(request=request) for name, form_class in self.parts.items() if name != part
-        }
+        all_forms = {name: form_class(request=request) for name, form_class in self.parts.items()}
         if form is not None:
             all_forms[part] = form
         status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY

@@ -15,15 +15,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
 
 from accounts.examples.code import CODE_LANGUAGES, CodeLanguage
-from accounts.examples.operations import INTERFACES, Example, FilledExample, document_body, examples, sections
+from accounts.examples.operations import INTERFACES, Example, FilledExample, document_body, sections
 from accounts.reference.fields import FieldTable, component_name, component_table, field_table, parameter_table
 from accounts.reference.guide import ADDRESS, Chapter, chapters
 from core.openapi.document import document, resolve
 from core.openapi.values import JSONSchema
 from core.pages.templates import render_part
 
-# The operation that the first page shows.
-FIRST_OPERATION = "read_account"
 ERRORS_SLUG = "errors"
 # With more alternatives than this, a page links to the tables of the objects on other pages, and does not repeat them.
 MAX_ALTERNATIVES = 3
@@ -56,7 +54,7 @@ def groups() -> dict[str | Promise, list[ReferencePage]]:
         # The catalogue has the tags of the OpenAPI document.
         page = ReferencePage(slug, gettext_lazy(section[0].tag), "resource", partial(resource_context, slug))
         groups.setdefault(INTERFACES[section[0].language], []).append(page)
-    errors = ReferencePage(ERRORS_SLUG, gettext_lazy("Errors"), "errors", errors_context)
+    errors = ReferencePage(ERRORS_SLUG, gettext_lazy("Errors"), "errors", lambda _language: {"errors": error_entries()})
     groups[INTERFACES[""]].append(errors)
     groups[gettext_lazy("Guide")] = [
         ReferencePage(chapter.slug, chapter.title, "chapter", partial(chapter_context, chapter), is_english=True)
@@ -100,15 +98,6 @@ def resource_context(slug: str, code_language: CodeLanguage) -> dict[str, object
 
 def chapter_context(chapter: Chapter, _code_language: CodeLanguage) -> dict[str, object]:
     return {"chapter": chapter}
-
-
-def errors_context(_code_language: CodeLanguage) -> dict[str, object]:
-    return {"errors": error_entries()}
-
-
-def first_code(code_language: CodeLanguage) -> str:
-    """Return the code that the first page shows."""
-    return example_code(examples()[FIRST_OPERATION], code_language)
 
 
 @dataclass(frozen=True)

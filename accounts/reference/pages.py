@@ -4,8 +4,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.safestring import mark_safe
 
 from accounts.examples.code import CODE_LANGUAGES, CodeLanguage, code_language
-from accounts.examples.operations import INTERFACES
-from accounts.reference.content import first_code, groups, page_html, pages
+from accounts.examples.operations import INTERFACES, examples
+from accounts.reference.content import example_code, groups, page_html, pages
 from accounts.reference.guide import ADDRESS
 from accounts.reference.search import MAX_QUERY_LENGTH, search
 from core.pages.base import Page, base_url
@@ -43,7 +43,7 @@ class Overview(ReferenceView):
             results=search(query),
             address=address,
             interfaces=INTERFACES,
-            code=first_code(self.code_language).replace(ADDRESS, address),
+            code=example_code(examples()["read_account"], self.code_language).replace(ADDRESS, address),
             code_languages=CODE_LANGUAGES.values(),
             code_language=self.code_language,
         )

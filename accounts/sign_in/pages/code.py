@@ -19,7 +19,7 @@ from accounts.sessions.cookies import CODE_COOKIE, delete_cookie, set_cookie
 from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
 from accounts.sign_in.codes import CodeExpired, SignInCode
 from accounts.sign_in.forms import Code, too_many_attempts
-from accounts.sign_in.pages.sign_in import sign_in
+from accounts.sign_in.pages.sign_in import VisitorPage, sign_in
 from accounts.users.forms import EmailFormField
 from accounts.users.models import User
 from core.db.transactions import in_transaction
@@ -67,14 +67,12 @@ class CodeRequestPage(Page):
         account = request.account
         recipient = User.objects.find_for_code(request.site, email)
         try:
-            may_send = throttling.count_code_request(request, email, recipient.user)
+            if not throttling.count_code_request(request, email, recipient.user):
+                form.add_error("email", _("This address has got too many e-mails. Try again in an hour."))
         except Throttled as refused:
-            log_refusal(request, Way.CODE, RefusalReason.TOO_MANY, user=recipient.user, name=email)
             form.add_error(None, too_many_attempts(refused))
-            return None
-        if not may_send:
+        if form.errors:
             log_refusal(request, Way.CODE, RefusalReason.TOO_MANY, user=recipient.user, name=email)
-            form.add_error("email", _("This address has got too many e-mails. Try again in an hour."))
             return None
         # People do not see the field `homepage`, but bots fill it in.
         deliver = recipient.may_sign_in and not request.POST.get("homepage")
@@ -177,15 +175,10 @@ class CodePage(Page):
         return redirect(self.retry_path())
 
 
-class SignInWithCode(CodeRequestPage):
+class SignInWithCode(CodeRequestPage, VisitorPage):
     """The page that sends a code to sign in with. After signing in, the user returns to the page `next`."""
 
     template_name = "accounts/sign_in/sign_in_with_code.html"
-
-    def check_access(self) -> HttpResponse | None:
-        if self.request.user is not None:
-            return redirect(safe_path(self.request, self.request.GET.get("next")))
-        return super().check_access()
 
     def get(self, request: PageRequest) -> HttpResponse:
         return self.render_form(CodeRequestForm(initial={"next": safe_path(request, request.GET.get("next"))}))
@@ -200,13 +193,8 @@ class SignInWithCode(CodeRequestPage):
         return reverse("accounts-sign-in-code-enter", query={"next": target})
 
 
-class EnterCode(CodePage):
+class EnterCode(CodePage, VisitorPage):
     """The page for the code. The right code signs the user in."""
-
-    def check_access(self) -> HttpResponse | None:
-        if self.request.user is not None:
-            return redirect(safe_path(self.request, self.request.GET.get("next")))
-        return super().check_access()
 
     def retry_path(self) -> str:
         target = safe_path(self.request, self.request.POST.get("next") or self.request.GET.get("next"))

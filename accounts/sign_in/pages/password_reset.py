@@ -6,7 +6,6 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -56,13 +55,6 @@ class PasswordReset(Page):
         else:
             log_refusal(request, Way.PASSWORD_LINK, RefusalReason.TOO_MANY, user=user if is_known else None, name=login)
         return redirect("accounts-password-sent")
-
-
-class PasswordResetSent(Page):
-    template_name = "accounts/sign_in/email_sent.html"
-
-    def get(self, request: PageRequest) -> HttpResponse:
-        return self.render(purpose=PASSWORD, retry_url=reverse("accounts-password"))
 
 
 class SetPasswordForm(Form):

@@ -57,6 +57,17 @@ def sign_in(
     return response
 
 
+class VisitorPage(Page):
+    """A page for visitors. A user is redirected to the page `next`."""
+
+    request: PageRequest
+
+    def check_access(self) -> HttpResponse | None:
+        if self.request.user is not None:
+            return redirect(safe_path(self.request, self.request.GET.get("next")))
+        return super().check_access()
+
+
 class SignInForm(Form):
     login = forms.CharField(
         label=gettext_lazy("Login or e-mail"),
