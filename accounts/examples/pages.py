@@ -148,10 +148,7 @@ class APIPage(CreatingPage):
             token=token,
             address=base_url(request),
             filled=fill_example(
-                examples()["read_account"],
-                request,
-                {"responsible": request.user.id},
-                token=token or visit_token,
+                examples()["read_account"], request, {"responsible": request.user.id}, token=token or visit_token
             ),
             visit_token=visit_token,
             interfaces=interfaces(),

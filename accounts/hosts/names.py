@@ -101,16 +101,11 @@ def full_name(name: str) -> str:
     return name if "." in name else f"{name}.{settings.BASE_DOMAIN}"
 
 
-def public_scheme() -> str:
-    """Return the scheme of public URLs."""
-    return "https" if settings.HTTPS else "http"
-
-
 def public_url(name: str) -> str:
     """Return the URL of a stored host name, without a trailing slash.
 
     It depends on the settings only, because a client can send any Host header.
     """
-    scheme, port = public_scheme(), settings.PUBLIC_PORT
+    scheme, port = "https" if settings.HTTPS else "http", settings.PUBLIC_PORT
     is_default = port is None or port == {"http": 80, "https": 443}[scheme]
     return f"{scheme}://{full_name(name)}" + ("" if is_default else f":{port}")

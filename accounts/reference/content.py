@@ -17,7 +17,7 @@ from django.utils.translation import get_language, gettext_lazy
 from accounts.examples.code import CODE_LANGUAGES, CodeLanguage
 from accounts.examples.operations import INTERFACES, Example, FilledExample, document_body, sections
 from accounts.reference.fields import FieldTable, component_name, component_table, field_table, parameter_table
-from accounts.reference.guide import ADDRESS, Chapter, chapters
+from accounts.reference.guide import ADDRESS, chapters
 from core.openapi.document import document, resolve
 from core.openapi.values import JSONSchema
 from core.pages.templates import render_part
@@ -89,7 +89,7 @@ def resource_context(slug: str, code_language: CodeLanguage) -> dict[str, object
         "interface": INTERFACES[section[0].language],
         # The chapters of the guide whose titles name the resource.
         "chapters": [chapter for chapter in chapters() if chapter.level == 3 and word in chapter.title.casefold()],
-        "objects": object_tables(slug),
+        "objects": [component_table(name) for name in object_names(slug)],
         "operations": [operation_entry(example, code_language) for example in section],
         "code_languages": CODE_LANGUAGES.values(),
         "code_language": code_language,
@@ -259,11 +259,6 @@ def object_paths() -> dict[str, str]:
         for name in object_names(slug):
             paths.setdefault(name, f"{reverse('accounts-docs-page', args=[slug])}#{name}")
     return paths
-
-
-def object_tables(slug: str) -> list[FieldTable]:
-    """Return the tables of the objects of a page."""
-    return [component_table(name) for name in object_names(slug)]
 
 
 def links_of(schema: JSONSchema, slug: str) -> Links:

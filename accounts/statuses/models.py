@@ -144,12 +144,7 @@ class Status(Ordered, TenantModel):
 
         def deal_defaults(code: str) -> dict[str, Any]:
             outcome, probability, rot_days = cls.DEAL_DEFAULTS[code]
-            return {
-                "outcome": outcome,
-                "probability": probability,
-                "rot_days": rot_days,
-                "pipeline_id": pipeline.id,
-            }
+            return {"outcome": outcome, "probability": probability, "rot_days": rot_days, "pipeline_id": pipeline.id}
 
         return [
             cls(

@@ -96,7 +96,7 @@ class APIToken(TenantModel):
         default_related_name = "tokens"
         constraints = [
             # Unique among all accounts, because the token determines the account.
-            models.UniqueConstraint(fields=["digest"], name="apitoken_digest_unique"),
+            models.UniqueConstraint(fields=["digest"], name="apitoken_digest_unique")
         ]
         indexes = [models.Index(fields=["account", "user_id"], name="apitoken_of_user")]
 

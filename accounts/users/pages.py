@@ -77,9 +77,7 @@ class InvitationForm(Form):
     email = EmailFormField()
     role = AnyRole(label=gettext_lazy("Role"), choices=lambda: role_choices([Role.AGENT, Role.ADMIN, Role.MEMBER]))
     site_id = forms.TypedChoiceField(
-        label=gettext_lazy("Forum"),
-        coerce=int,
-        help_text=gettext_lazy("Of a member. The team belongs to all forums."),
+        label=gettext_lazy("Forum"), coerce=int, help_text=gettext_lazy("Of a member. The team belongs to all forums.")
     )
 
     def __init__(self, data: QueryDict | None = None, *, account: Account, site_id: int) -> None:

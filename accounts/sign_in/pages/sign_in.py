@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, override
 from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from accounts.sessions import passwords, throttling
-from accounts.sessions.cookies import SESSION_COOKIE, VISIT_TOKEN_COOKIE, delete_cookie, delete_visit_cookie, set_cookie
+from accounts.sessions.cookies import SESSION_COOKIE, VISIT_TOKEN_COOKIE, delete_cookie, set_cookie
 from accounts.sessions.known_browsers import find_browser, remember_browser
 from accounts.sessions.models import Session
 from accounts.sessions.sign_in_log import Way, log_sign_in
@@ -126,7 +126,8 @@ class SignOut(Page):
             request.session.end()
         response = redirect(settings.HOME_URL)
         delete_cookie(response, SESSION_COOKIE)
-        delete_visit_cookie(request, response, VISIT_TOKEN_COOKIE)
+        if VISIT_TOKEN_COOKIE in request.COOKIES:
+            delete_cookie(response, VISIT_TOKEN_COOKIE)
         messages.success(request, _("You are signed out."))
         return response
 

@@ -20,7 +20,7 @@ from accounts.layout import ordering
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
 from accounts.layout.writing import write_row
-from accounts.statuses.api.statuses import StatusSerializer
+from accounts.statuses.api.statuses import OF_DEALS, StatusSerializer
 from accounts.statuses.default_names import pipeline_name
 from accounts.statuses.models import Status
 from accounts.statuses.pipelines import Pipeline, list_pipelines
@@ -40,8 +40,6 @@ OUTCOMES: dict[str, object] = {
     Status.Outcome.WON: pgettext_lazy("deal", "Won"),
     Status.Outcome.LOST: pgettext_lazy("deal", "Lost"),
 }
-# The fields of the form that only statuses of deals have. They have an outcome, so the form has no checkbox `closed` for them.
-OF_DEALS = ("outcome", "probability", "rot_days", "pipeline_id")
 
 
 def to_input_color(color: str | None) -> str:
@@ -108,15 +106,11 @@ class StatusForm(Form):
     )
 
     def __init__(
-        self,
-        data: QueryDict | None = None,
-        *,
-        kind: str,
-        row: Status | None = None,
-        pipelines: Sequence[Pipeline] = (),
+        self, data: QueryDict | None = None, *, kind: str, row: Status | None = None, pipelines: Sequence[Pipeline] = ()
     ) -> None:
         """`pipelines` are the choices for a status of deals. With fewer than two, the form has no such field."""
         super().__init__(data)
+        # Statuses of deals have an outcome instead of the checkbox `closed`.
         absent = {"closed"} if kind == Status.Kind.DEAL else {*OF_DEALS}
         if kind != Status.Kind.POST:
             absent.add("on_roadmap")
