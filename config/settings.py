@@ -170,12 +170,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "rest_framework",
     "config",
-    "core",
-    "accounts",
-    "forum",
-    "crm",
-    "webhooks",
-    "team",
+    *ROOMS,
 ]
 
 MIDDLEWARE = [

@@ -1,4 +1,4 @@
-"""The settings pages of webhooks, and their entry in the menu."""
+"""The settings pages of webhooks."""
 
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -22,7 +22,6 @@ from core.db.transactions import in_transaction
 from core.errors import FieldError
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from core.pages.navigation import MenuEntry, register
 from core.tenants import TenantUser
 from webhooks import delivery
 from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, DeliveryQuerySet, Endpoint, EndpointQuerySet, event_types
@@ -272,10 +271,3 @@ class WebhookPage(BasePage):
 
 def may_manage(request: PageRequest) -> bool:
     return request.user is not None and Endpoint.may_be_managed_by(request.user)
-
-
-def register_entries() -> None:
-    register(
-        "settings",
-        MenuEntry("webhooks", gettext_lazy("Webhooks"), "webhooks-webhooks", "webhook", order=65, is_shown=may_manage),
-    )

@@ -1,10 +1,15 @@
 """The registration of webhooks (`core.rooms`)."""
 
+from django.utils.translation import gettext_lazy as _
+
 from core.jobs.registry import register_loop
+from core.pages.navigation import MenuEntry, register
 from core.registry import newest_id, registry
 from webhooks.dispatcher import deliver_webhooks
-from webhooks.pages import register_entries
+from webhooks.pages import may_manage
 
 register_loop("webhooks", deliver_webhooks)
-register_entries()
+register(
+    "settings", MenuEntry("webhooks", _("Webhooks"), "webhooks-webhooks", "webhook", order=65, is_shown=may_manage)
+)
 registry.register_sample("webhooks", "webhook", lambda request: newest_id(request.account.webhooks.all()))

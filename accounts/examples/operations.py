@@ -358,9 +358,7 @@ def fill_example(
 
 def creation_for(example: Example) -> Example | None:
     """Return the example that creates a row for the example's path, in the same language."""
-    kind_and_language = (example.kind_in_path, example.language)
-    candidates = examples().values()
-    return next(
-        (candidate for candidate in candidates if (candidate.created_kind, candidate.language) == kind_and_language),
-        None,
-    )
+    for candidate in examples().values():
+        if (candidate.created_kind, candidate.language) == (example.kind_in_path, example.language):
+            return candidate
+    return None

@@ -17,7 +17,7 @@ from django.utils.translation import get_language, gettext_lazy
 from accounts.examples.code import CODE_LANGUAGES, CodeLanguage
 from accounts.examples.operations import INTERFACES, Example, FilledExample, document_body, sections
 from accounts.reference.fields import FieldTable, component_name, component_table, field_table, parameter_table
-from accounts.reference.guide import ADDRESS, chapters
+from accounts.reference.guide import ADDRESS, Chapter, chapters
 from core.openapi.document import document, resolve
 from core.openapi.values import JSONSchema
 from core.pages.templates import render_part

@@ -196,7 +196,7 @@ class UsersPage(CreatingPage, SettingsPage):
 
     def invite(self, request: UserRequest) -> HttpResponse:
         form = self.invitation_form(request.POST)
-        if form.is_valid() and not self.count_email(form.cleaned_data["email"]):
+        if form.is_valid() and not count_email(request, Purpose.INVITATION, form.cleaned_data["email"]):
             form.add_error("email", TOO_MANY_INVITATIONS)
         creation = Creation(
             create=lambda: self.save_invitation(**form.cleaned_data),
@@ -213,17 +213,13 @@ class UsersPage(CreatingPage, SettingsPage):
 
     def resend(self, request: UserRequest) -> HttpResponse:
         row = self.find_invitation()
-        if row is not None and not self.count_email(row.email):
+        if row is not None and not count_email(request, Purpose.INVITATION, row.email):
             messages.error(request, TOO_MANY_INVITATIONS)
         elif row is not None and self.perform(
             lambda: send_invitation(request, email=row.email, role=row.role, site_ids=row.site_ids)
         ):
             return self.confirm_invitation(row.email)
         return self.redirect_back()
-
-    def count_email(self, email: str) -> bool:
-        """Count an invitation to the address, and return whether it is within the limit."""
-        return count_email(self.request, Purpose.INVITATION, email)
 
     def save_invitation(self, *, email: str, role: str, site_id: int | None = None) -> Invitation:
         site_ids = [site_id or self.request.site.id] if role == Role.MEMBER else []
