@@ -145,22 +145,15 @@ class WebhookViewSet(Paged):
     def rotate(self, request: APIRequest, id: int) -> HttpResponse:
         """Replace the secret. The previous one stays valid for 24 hours."""
 
-        def act() -> dict[str, object]:
-            row: Endpoint = self.get_object(locked=True)
+        def act(row: Endpoint) -> dict[str, object]:
             secret = row.rotate_secret()
             return self.represent(row) | {"secret": secret}
 
-        return Response(self.act_without_body(act))
+        return self.act_on_row(act)
 
     def test(self, request: APIRequest, id: int) -> HttpResponse:
         """Have a worker send a test message."""
-
-        def act() -> str:
-            row: Endpoint = self.get_object(locked=True)
-            delivery.defer_test(row)
-            return "ok"
-
-        return Response(self.act_without_body(act))
+        return self.act_on_row(delivery.defer_test)
 
     def resend(self, request: APIRequest, id: int) -> HttpResponse:
         """Have workers send one message of the log again, or all events since a time."""
@@ -183,12 +176,14 @@ class WebhookViewSet(Paged):
         in_transaction(act)
         return Response("ok")
 
-    def act_without_body(self, act: Callable[[], object]) -> object:
+    def act_on_row(self, act: Callable[[Endpoint], object]) -> HttpResponse:
+        """Call `act` with the locked webhook, and respond with what it returns, or else with "ok". The request has no body."""
+
         def checked() -> object:
             self.check()
-            return act()
+            return act(self.get_object(locked=True))
 
-        return in_transaction(checked)
+        return Response(in_transaction(checked) or "ok")
 
     def deliveries(self, request: APIRequest, id: int) -> HttpResponse:
         """Return a page of the log, newest first."""
