@@ -1,19 +1,17 @@
 """Webhooks in the Account API."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
-from rest_framework.permissions import BasePermission
-from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
+from accounts.roles.permissions import IsAdmin
 from core import outbound
 from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerField, TextField, WireField, to_list
 from core.api.lists import Paged
@@ -88,23 +86,12 @@ class ResendSerializer(ResourceSerializer):
         return values
 
 
-if TYPE_CHECKING:
-    from accounts.users.models import User
-
-
-class MayManageWebhooks(BasePermission):
-    message = "Only an admin or the owner may do this"
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        user = cast("User | None", request.user)
-        return user is not None and Endpoint.may_be_managed_by(user)
-
-
 class WebhookViewSet(Paged):
     account: Account
     request: APIRequest
 
-    permission_classes = [MayManageWebhooks]
+    # An endpoint receives everything that the team sees.
+    permission_classes = [IsAdmin]
     serializer_class = WebhookSerializer
     shown_once = ("secret",)
 

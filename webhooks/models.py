@@ -19,11 +19,11 @@ from accounts.hosts.names import normalize
 from core import outbound
 from core.changes.followers import Follower
 from core.changes.models import Change
+from core.db.row_locks import LockableQuerySet
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.registry import registry
 from core.sealing import SealError, seal, unseal
-from core.tenants import TenantUser
 from webhooks import signing
 
 # The name of the followers of the change feed. Each endpoint has one, whose key is the id of the endpoint.
@@ -44,10 +44,7 @@ def event_types() -> list[str]:
     ]
 
 
-class EndpointQuerySet(models.QuerySet["Endpoint"]):
-    def locked(self) -> Self:
-        return self.select_for_update(no_key=True, of=("self",))
-
+class EndpointQuerySet(LockableQuerySet["Endpoint"]):
     @transaction.atomic(savepoint=False)
     def add(self, account: Account, **values: Any) -> "tuple[Endpoint, str]":
         """Create an endpoint that receives the changes from now on. Return it and its secret, which is not shown again.
@@ -113,11 +110,6 @@ class Endpoint(TenantModel):
 
     def __str__(self) -> str:
         return self.host
-
-    @staticmethod
-    def may_be_managed_by(user: TenantUser) -> bool:
-        """Return whether a user may see and change the endpoints of the account, which receive everything that the team sees."""
-        return user.is_admin
 
     @property
     def host(self) -> str:

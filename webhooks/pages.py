@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.hosts.requests import PageRequest, UserRequest
+from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
 from core import outbound
@@ -22,7 +22,6 @@ from core.db.transactions import in_transaction
 from core.errors import FieldError
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from core.tenants import TenantUser
 from webhooks import delivery
 from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, DeliveryQuerySet, Endpoint, EndpointQuerySet, event_types
 
@@ -103,9 +102,6 @@ class SinceForm(Form):
 
 class BasePage(SettingsPage):
     part = "webhooks"
-
-    def allows(self, user: TenantUser) -> bool:
-        return Endpoint.may_be_managed_by(user)
 
     @property
     def rows(self) -> EndpointQuerySet:
@@ -267,7 +263,3 @@ class WebhookPage(BasePage):
 
     def done(self, id: int) -> HttpResponse:
         return redirect("webhooks-webhook", id)
-
-
-def may_manage(request: PageRequest) -> bool:
-    return request.user is not None and Endpoint.may_be_managed_by(request.user)

@@ -1,20 +1,15 @@
 """Groups of users of the team, who access each other's rows if agents see only their own (`accounts.access.rows`)."""
 
 from collections.abc import Mapping
-from typing import Self
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
+from core.db.row_locks import LockableQuerySet
 from core.db.tenancy import TenantModel, folded_fields
 from core.rows.trimmed import NameKeyField, TrimmedCharField
 from core.search.declaration import Search
-
-
-class GroupQuerySet(models.QuerySet["Group"]):
-    def locked(self) -> Self:
-        return self.select_for_update(no_key=True, of=("self",))
 
 
 class Group(TenantModel):
@@ -27,7 +22,7 @@ class Group(TenantModel):
 
     search = Search(condition=Q())
 
-    objects = GroupQuerySet.as_manager()
+    objects = LockableQuerySet.as_manager()
 
     class Meta:
         default_related_name = "user_groups"

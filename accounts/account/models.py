@@ -19,7 +19,8 @@ from core.db.prepared import prepared
 from core.rows.trimmed import TrimmedCharField
 
 if TYPE_CHECKING:
-    from accounts.statuses.models import Status, StatusQuerySet
+    from accounts.statuses.models import Status
+    from core.db.row_locks import LockableQuerySet
 
 # An account is new for this time. Strangers could create accounts to send spam, so some limits are lower for a new one.
 NEW_ACCOUNT_AGE = timedelta(weeks=1)
@@ -145,9 +146,9 @@ class Account(models.Model):
         ids = self.pipelines.order_by("position", "id").values_list("id", flat=True)
         return ids.first()
 
-    def statuses_of_kind(self, kind: str) -> "StatusQuerySet":
+    def statuses_of_kind(self, kind: str) -> "LockableQuerySet[Status]":
         """Return the statuses of the kind, ordered by position."""
-        statuses: StatusQuerySet = self.statuses.all()
+        statuses: LockableQuerySet[Status] = self.statuses.all()
         return statuses.filter(kind=kind).order_by("position", "id")
 
     def deal_statuses(self) -> "list[Status]":

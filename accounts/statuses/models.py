@@ -1,6 +1,6 @@
 """Statuses of posts, deals and clients. Each account has its own."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
@@ -12,6 +12,7 @@ from psycopg.errors import ForeignKeyViolation
 
 from accounts.statuses.pipelines import Pipeline
 from core.db.ordering import MAX_POSITION, Ordered
+from core.db.row_locks import LockableQuerySet
 from core.db.tenancy import TenantModel, folded_fields
 from core.errors import FieldError
 from core.rows.trimmed import NameKeyField, TrimmedCharField
@@ -31,11 +32,6 @@ STATUS_OF_DEAL = (
     & Q(probability__range=(0, 100))
     & (Q(outcome="open", closed=False) | Q(outcome__in=("won", "lost"), closed=True))
 ) | (~Q(kind="deal") & Q(outcome=None, probability=None, pipeline_id=None, rot_days=None))
-
-
-class StatusQuerySet(models.QuerySet["Status"]):
-    def locked(self) -> Self:
-        return self.select_for_update(no_key=True, of=("self",))
 
 
 class Status(Ordered, TenantModel):
@@ -109,7 +105,7 @@ class Status(Ordered, TenantModel):
 
     search = Search(short=("code",), condition=Q(), not_searched={"color": "a colour code"})
 
-    objects = StatusQuerySet.as_manager()
+    objects = LockableQuerySet.as_manager()
 
     class Meta:
         default_related_name = "statuses"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
@@ -12,6 +12,7 @@ from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 
 from core.db.ordering import MAX_POSITION, Ordered
+from core.db.row_locks import LockableQuerySet
 from core.db.tenancy import TenantModel, folded_fields
 from core.errors import FieldError
 from core.rows.trimmed import NameKeyField, TrimmedCharField, name_key
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 MAX_NAME = 255
 # The maximum length of the addition to the name of a moved status.
 MAX_SUFFIX = 100
-
-
-class PipelineQuerySet(models.QuerySet["Pipeline"]):
-    def locked(self) -> Self:
-        return self.select_for_update(no_key=True, of=("self",))
 
 
 class Pipeline(Ordered, TenantModel):
@@ -48,7 +44,7 @@ class Pipeline(Ordered, TenantModel):
 
     search = Search(condition=Q())
 
-    objects = PipelineQuerySet.as_manager()
+    objects = LockableQuerySet.as_manager()
 
     class Meta:
         default_related_name = "pipelines"
