@@ -1,16 +1,18 @@
 """Writing a row from the form of a page, with the rules of the API."""
 
 from collections.abc import Mapping
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from django.db import models
 
-from accounts.account.models import Account
 from core.api.serializers import ResourceSerializer
+
+if TYPE_CHECKING:
+    from accounts.account.models import Account
 
 
 class WritableRow(Protocol):
-    account: Account
+    account: "Account"
     _state: models.base.ModelState
 
     def write(self, values: dict[str, object]) -> None: ...
