@@ -19,7 +19,7 @@ from accounts.hosts.names import normalize
 from core import outbound
 from core.changes.followers import Follower
 from core.changes.models import Change
-from core.db.row_locks import LockableQuerySet
+from core.db.locks import LockableQuerySet
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.registry import registry

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from core.db.row_locks import LockableQuerySet
+from core.db.locks import LockableQuerySet
 from core.db.tenancy import TenantModel, folded_fields
 from core.rows.trimmed import NameKeyField, TrimmedCharField
 from core.search.declaration import Search

@@ -2,7 +2,7 @@
 
 import secrets
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.contrib.postgres.fields import ArrayField
@@ -15,12 +15,9 @@ from django.utils.translation import gettext_noop
 
 from accounts.hosts.names import PREFIX_PATTERN
 from core.db.fields import PlainField
+from core.db.locks import LockableQuerySet
 from core.db.prepared import prepared
 from core.rows.trimmed import TrimmedCharField
-
-if TYPE_CHECKING:
-    from accounts.statuses.models import Status
-    from core.db.row_locks import LockableQuerySet
 
 # An account is new for this time. Strangers could create accounts to send spam, so some limits are lower for a new one.
 NEW_ACCOUNT_AGE = timedelta(weeks=1)
@@ -136,22 +133,21 @@ class Account(models.Model):
         if self.currency != former_currency:
             currency_changed.send(Account, account=self)
 
-    def default_status(self, kind: str) -> "Status | None":
+    def default_status(self, kind: str) -> Any:
         """Return the first status of the kind, or None."""
-        status: Status | None = _default_status.first(account_id=self.id, kind=kind)
-        return status
+        return _default_status.first(account_id=self.id, kind=kind)
 
     def default_pipeline_id(self) -> int | None:
         """Return the id of the first pipeline, to which a new status of deals belongs by default."""
         ids = self.pipelines.order_by("position", "id").values_list("id", flat=True)
         return ids.first()
 
-    def statuses_of_kind(self, kind: str) -> "LockableQuerySet[Status]":
+    def statuses_of_kind(self, kind: str) -> LockableQuerySet[Any]:
         """Return the statuses of the kind, ordered by position."""
-        statuses: LockableQuerySet[Status] = self.statuses.all()
+        statuses: LockableQuerySet[Any] = self.statuses.all()
         return statuses.filter(kind=kind).order_by("position", "id")
 
-    def deal_statuses(self) -> "list[Status]":
+    def deal_statuses(self) -> list[Any]:
         """Return the statuses of deals, ordered by position. Before them comes `Status.make_placeholder`, which stands for no status."""
         statuses: list[Any] = _deal_statuses(account_id=self.id)
         for status in statuses:
@@ -168,5 +164,5 @@ def _deal_statuses(account_id: int) -> models.QuerySet[Any]:
 
 
 @prepared(account_id=int, kind=str)
-def _default_status(account_id: int, kind: str) -> "models.QuerySet[Status]":
+def _default_status(account_id: int, kind: str) -> models.QuerySet[Any]:
     return Account(id=account_id).statuses_of_kind(kind)[:1]

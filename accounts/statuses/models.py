@@ -11,8 +11,8 @@ from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 
 from accounts.statuses.pipelines import Pipeline
+from core.db.locks import LockableQuerySet
 from core.db.ordering import MAX_POSITION, Ordered
-from core.db.row_locks import LockableQuerySet
 from core.db.tenancy import TenantModel, folded_fields
 from core.errors import FieldError
 from core.rows.trimmed import NameKeyField, TrimmedCharField

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 
+from core.db.locks import LockableQuerySet
 from core.db.ordering import MAX_POSITION, Ordered
-from core.db.row_locks import LockableQuerySet
 from core.db.tenancy import TenantModel, folded_fields
 from core.errors import FieldError
 from core.rows.trimmed import NameKeyField, TrimmedCharField, name_key
@@ -20,7 +20,6 @@ from core.search.declaration import Search
 
 if TYPE_CHECKING:
     from accounts.account.models import Account
-    from accounts.statuses.models import Status
 
 MAX_NAME = 255
 # The maximum length of the addition to the name of a moved status.
@@ -73,7 +72,7 @@ class Pipeline(Ordered, TenantModel):
         else:
             self.save(update_fields={*values, *folded_fields(Pipeline, values), "updated_at"})
 
-    def copy_statuses(self, source: "Pipeline", *, name_of: "Callable[[Status], str]") -> None:
+    def copy_statuses(self, source: "Pipeline", *, name_of: Callable[[Any], str]) -> None:
         """Create the statuses of another pipeline in this one. `name_of` returns the name of a copy. Each copy gets a code of its own."""
         statuses = self.account.statuses_of_kind("deal")
         codes = {name_key(code) for code in statuses.values_list("code", flat=True)}

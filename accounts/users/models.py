@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -38,7 +38,6 @@ from core.rows.trimmed import EmailKeyField, TrimmedCharField, fold_email
 from core.search.declaration import Search
 
 if TYPE_CHECKING:
-    from accounts.hosts.sites import Site
     from accounts.users.invitations import Invitation
 
 # Sent in the transaction in which a person joins an account by signing up or by an invitation. Arguments: `user`, and `site_ids`, the ids of the
@@ -48,6 +47,16 @@ user_joined = Signal()
 email_changed = Signal()
 # Sent in the transaction in which a user ends all access that works without the password, beyond sessions and tokens. Arguments: `user`.
 access_ended = Signal()
+
+
+class AdmittingSite(Protocol):
+    """The attributes of a site (`accounts.hosts.sites.Site`) that decide who signs in there."""
+
+    id: int
+    account: Account
+
+    def admits(self, email: str, user: "User | None") -> bool:
+        """Return whether the person with a confirmed e-mail, who may be a user, may sign in or sign up at the site."""
 
 
 # The password hash of a user who is not stored. It is as long as a real hash, so that signing takes the same time.
@@ -195,7 +204,7 @@ class UserQuerySet(RoleQuerySet):
         )
 
     @transaction.atomic(savepoint=False)
-    def find_or_join(self, site: "Site", *, email: str, name: str, language: str | None = None) -> "User | None":
+    def find_or_join(self, site: AdmittingSite, *, email: str, name: str, language: str | None = None) -> "User | None":
         """Return the user with a confirmed e-mail. If there is none, accept the invitation of the e-mail, or else create a member.
 
         `email` is the address that received the code. Return None if the user with an equal e-mail is deactivated or has it in
@@ -222,7 +231,7 @@ class UserQuerySet(RoleQuerySet):
             user = self.sign_up(account, login=login, email=email, password=None, name=name, language=language)
         return user
 
-    def find_for_code(self, site: "Site", email: str) -> "CodeRecipient":
+    def find_for_code(self, site: AdmittingSite, email: str) -> "CodeRecipient":
         """Return the recipient of a sign-in code for a typed e-mail.
 
         It takes the same statements for every e-mail, so that the response time does not show whether somebody has it. The code goes to

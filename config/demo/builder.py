@@ -1,25 +1,20 @@
-"""The demo account of `make run`, with the content of account.toml and crm.toml spread over the last two years."""
+"""The content of account.toml in the demo account: users, forums, suggestions, clients and tasks."""
 
-import hashlib
-import hmac
 import tomllib
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any, TypeVar
 
-from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import models, transaction
 from django.utils import timezone
 
 from accounts.account.models import Account
-from accounts.account_creation.creation import create_account
 from accounts.statuses.models import Status
-from accounts.tokens.models import APIToken
 from accounts.users.models import User
-from config.demo.crm import CRMBuilder, ascii_of
 from crm.clients.models import Client
 from crm.contacts.models import Contact, ContactList
 from crm.deals.models import Deal
@@ -31,47 +26,12 @@ from forum.posts.models import Post, StatusChange
 from forum.votes.models import ProxyVote, Vote
 
 FILE = Path(__file__).with_name("account.toml")
-PREFIX = LOGIN = "demo"
 # The number of suggestions in a bare demo account.
 BARE_POSTS = 3
 # A comment without a date is written within this time after the one before it.
 MAX_COMMENT_DELAY = timedelta(days=30)
 
 Row = TypeVar("Row", bound=CRMResource)
-
-
-def demo_password() -> str:
-    return _derived("demo password", 16)
-
-
-def demo_token() -> str:
-    return f"{_derived('demo token', APIToken.SECRET_LENGTH)}/{PREFIX}"
-
-
-def _derived(purpose: str, length: int) -> str:
-    """Return a secret that is derived from SECRET_KEY. It is not stored, and is the same after a restart."""
-    digest = hmac.digest(settings.SECRET_KEY.encode(), purpose.encode(), hashlib.sha512)
-    return "".join(APIToken.ALPHABET[byte % len(APIToken.ALPHABET)] for byte in digest[:length])
-
-
-@transaction.atomic
-def create_demo_account(*, bare: bool) -> Account:
-    """Create the demo account. A bare account has only the suggestions that docs/interface.md shows."""
-    account, owner, _token = create_account(
-        prefix=PREFIX,
-        name="Demo",
-        login=LOGIN,
-        email="demo@example.com",
-        password=demo_password(),
-        partner_key="demo-partner",
-    )
-    account.tokens.all().delete()
-    APIToken.objects.store(owner, demo_token(), label="Demo")
-    builder = DemoBuilder(account, owner)
-    builder.add_first_posts()
-    if not bare:
-        builder.add_everything_else()
-    return account
 
 
 class DemoBuilder:
@@ -89,7 +49,7 @@ class DemoBuilder:
         self.random = Random(2009)  # noqa: S311
         self.users = {owner.login: owner}
         self.clients: dict[str, Client] = {}
-        # The deals of account.toml, which `CRMBuilder` adds.
+        # The deals of account.toml, which `add_customers` adds.
         self.deals: dict[str, Deal] = {}
         self.posts: dict[str, Post] = {}
         self.comments: list[Comment] = []
@@ -108,8 +68,8 @@ class DemoBuilder:
         post.vote(by=self.owner)
 
     @transaction.atomic
-    def add_everything_else(self) -> None:
-        """Add the rest of the content, after `add_first_posts`."""
+    def add_everything_else(self, add_customers: Callable[["DemoBuilder"], None]) -> None:
+        """Add the rest of the content, after `add_first_posts`. `add_customers` adds the customers that are not in account.toml."""
         self.account.change(name=self.content["name"], currency=self.content["currency"])
         self.add_users()
         self.add_forums()
@@ -118,7 +78,7 @@ class DemoBuilder:
         self.add_votes()
         self.merge_duplicates()
         tasks = self.add_tasks()
-        CRMBuilder(self).build()
+        add_customers(self)
         self.move_to_trash()
         self.set_times(tasks)
 
@@ -370,6 +330,12 @@ class DemoBuilder:
         """Return a random time between two times. A higher `early` makes a time near the start more likely."""
         share: float = self.random.random() ** early
         return start + max(end - start, timedelta()) * share
+
+
+def ascii_of(text: str) -> str:
+    """Return a name in lower case without diacritics, spaces and signs."""
+    plain = unicodedata.normalize("NFKD", text.lower().replace("ł", "l").replace("ß", "ss"))
+    return "".join(character for character in plain if character.isascii() and character.isalnum())
 
 
 def save(row: models.Model, **values: object) -> None:

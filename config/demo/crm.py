@@ -1,19 +1,19 @@
 """The customers of the demo account: clients, contacts, deals with their history, tasks, notes, links and views."""
 
 import tomllib
-import unicodedata
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from django.contrib.auth.hashers import make_password
 
 from accounts.statuses.models import Status
 from accounts.users.models import User
+from config.demo.builder import DemoBuilder, ascii_of
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
@@ -23,9 +23,6 @@ from crm.user_links.models import UserLink
 from forum.posts.models import Post
 from forum.votes.models import ProxyVote
 from team.lists.saved_views import SavedView
-
-if TYPE_CHECKING:
-    from config.demo.builder import DemoBuilder
 
 FILE = Path(__file__).with_name("crm.toml")
 NUMBER_OF_CLIENTS = 300
@@ -61,7 +58,7 @@ class CRMBuilder:
     Rows are written in bulk. The times of rows are set before they are written, so the triggers write the history with these times.
     """
 
-    def __init__(self, demo: "DemoBuilder"):
+    def __init__(self, demo: DemoBuilder):
         self.demo, self.account, self.now = demo, demo.account, demo.now
         self.content: dict[str, Any] = tomllib.loads(FILE.read_text())
         # A fixed seed of its own: the forum of the demo account does not depend on the customers.
@@ -543,12 +540,6 @@ class CRMBuilder:
 
     def phone(self, region: dict[str, Any]) -> str:
         return f"{region['dial']}{self.random.randrange(10, 99)} 555 {self.random.randrange(100, 999)}"
-
-
-def ascii_of(text: str) -> str:
-    """Return a name in lower case without diacritics, spaces and signs."""
-    plain = unicodedata.normalize("NFKD", text.lower().replace("ł", "l").replace("ß", "ss"))
-    return "".join(character for character in plain if character.isascii() and character.isalnum())
 
 
 def domain_of(name: str) -> str:
