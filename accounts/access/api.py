@@ -24,8 +24,6 @@ class GroupViewSet(Listing, ResourceViewSet):
     account: Account
     request: APIRequest
 
-    key = "group"
-    route = "accounts-json-group"
     model = Group
     serializer_class = GroupSerializer
     permission_classes = [IsAdminOrTeamReadOnly]

@@ -5,15 +5,19 @@ from collections.abc import Mapping
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from core.db.locks import LockableQuerySet
 from core.db.tenancy import TenantModel, folded_fields
+from core.registry import Resource
 from core.rows.trimmed import NameKeyField, TrimmedCharField
 from core.search.declaration import Search
 
 
 class Group(TenantModel):
     """A named group of users. A user is in at most one group."""
+
+    api_resource = Resource("group", _("Group"), _("Groups"), icon="users")
 
     name = TrimmedCharField(max_length=255)
     name_key = NameKeyField(source="name", null=True)

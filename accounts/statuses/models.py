@@ -15,6 +15,7 @@ from core.db.locks import LockableQuerySet
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel, folded_fields
 from core.errors import FieldError
+from core.registry import Resource
 from core.rows.trimmed import NameKeyField, TrimmedCharField
 from core.search.declaration import Search
 
@@ -39,6 +40,15 @@ class Status(Ordered, TenantModel):
 
     Its code and its name are unique within the account and the kind, without regard to case and to the number of blanks.
     """
+
+    api_resource = Resource(
+        "status",
+        _("Status"),
+        _("Statuses"),
+        icon="list-checks",
+        collection="statuses",
+        viewset_path="accounts.statuses.api.statuses.StatusViewSet",
+    )
 
     class Kind(models.TextChoices):
         POST = "post"
