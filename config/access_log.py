@@ -4,7 +4,7 @@ import logging
 import re
 import secrets
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
@@ -31,7 +31,7 @@ class AccessLine:
         self.status_line = "500 Internal Server Error"
         self.headers: list[tuple[str, str]] = []
 
-    def start(self, line: str, headers: list[tuple[str, str]], exc_info: Any = None) -> None:
+    def start(self, line: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
         """Take the status line and the headers of the response, and add the id."""
         self.status_line = line
         self.headers = [*headers, ("X-Request-Id", self.id)]
@@ -56,7 +56,7 @@ def host(environ: "WSGIEnvironment") -> str:
 
 def target(environ: "WSGIEnvironment") -> str:
     if not environ.get("QUERY_STRING") and _PLAIN.fullmatch(environ.get("PATH_INFO", "")):
-        return environ["PATH_INFO"]
+        return str(environ["PATH_INFO"])
     path = quote(environ.get("PATH_INFO", "").encode("latin-1", "replace"), safe="/:@!$&'()*+,;=~.-_")
     path = omit_inner_query(path)
     query = quote(redact_query(environ.get("QUERY_STRING", "")), safe="=&%+/:@!$'()*,;?~.-_[]")

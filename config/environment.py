@@ -81,13 +81,6 @@ def https_mode(text: str) -> str:
         raise ValueError("write on, off or pages") from None
 
 
-def domain_mode(text: str) -> str:
-    """Return `proven` or `trusted`."""
-    if text.lower() not in {"proven", "trusted"}:
-        raise ValueError("write proven or trusted")
-    return text.lower()
-
-
 def proxy_mode(text: str) -> str:
     """Return the header of a trusted proxy, `forwarded` or `x-forwarded`, or "" without a proxy."""
     if text.lower() in {"forwarded", "x-forwarded"}:
@@ -101,11 +94,16 @@ def proxy_mode(text: str) -> str:
     return ""
 
 
-def log_level(text: str) -> str:
-    """Return the name of a log level in upper case."""
-    if text.upper() not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
-        raise ValueError("write DEBUG, INFO, WARNING or ERROR")
-    return text.upper()
+def one_of(*choices: str) -> Callable[[str], str]:
+    """Return a parser for one of these words, without regard to case."""
+
+    def parse(text: str) -> str:
+        for choice in choices:
+            if choice.lower() == text.lower():
+                return choice
+        raise ValueError(f"write {', '.join(choices[:-1])} or {choices[-1]}")
+
+    return parse
 
 
 Networks = tuple[tuple[IPv4Network | IPv6Network, tuple[int, ...]], ...]
@@ -148,7 +146,7 @@ def domain(text: str) -> str:
     return name
 
 
-def database(text: str) -> dict[str, Any]:
+def database(text: str) -> dict[str, object]:
     """Return the address of a PostgreSQL database in the format of Django's setting DATABASES.
 
     libpq parses the address, so it may have several hosts, and any parameter of libpq in its query.

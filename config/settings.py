@@ -8,23 +8,12 @@ import dj_email_url
 from csp.constants import NONE, SELF
 from whitenoise.compress import Compressor
 
-from config.environment import (
-    Environment,
-    boolean,
-    database,
-    domain,
-    domain_mode,
-    https_mode,
-    log_level,
-    networks,
-    number,
-    proxy_mode,
-)
+from config.environment import Environment, boolean, database, domain, https_mode, networks, number, one_of, proxy_mode
 
 
-def _parse_email_url(url: str) -> dict:
+def _parse_email_url(url: str) -> dict[str, object]:
     try:
-        email_settings = dj_email_url.parse(url)
+        email_settings: dict[str, object] = dj_email_url.parse(url)
     except ValueError:
         email_settings = {}
     if "EMAIL_BACKEND" not in email_settings:
@@ -48,7 +37,7 @@ FORUM_DOMAINS = _read(
     "FORUM_DOMAINS",
     "proven",
     "Which domains of forums count: `proven` ones, or with `trusted` all, because only the operator adds domains.",
-    domain_mode,
+    one_of("proven", "trusted"),
 )
 _database = _read("DATABASE_URL", "", "The address of the PostgreSQL database, version 15 or later.", database) or {}
 DATABASE_POOLER = _read(
@@ -91,7 +80,7 @@ LOG_LEVEL = _read(
     "LOG_LEVEL",
     "INFO",
     "The lowest level that is logged: DEBUG, INFO, WARNING or ERROR.",
-    log_level,
+    one_of("DEBUG", "INFO", "WARNING", "ERROR"),
 )
 LOG_QUERIES = _read(
     "LOG_QUERIES",
@@ -181,12 +170,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "rest_framework",
     "config",
-    "core",
-    "accounts",
-    "forum",
-    "crm",
-    "webhooks",
-    "team",
+    *ROOMS,
 ]
 
 MIDDLEWARE = [
@@ -401,7 +385,7 @@ LOGGING: dict[str, Any] = {
             "()": "core.logs.RedactingFormatter",
             "format": "{asctime} {levelname} {name}: {message}",
             "style": "{",
-        },
+        }
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": LOG_LEVEL},

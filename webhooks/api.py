@@ -1,19 +1,17 @@
 """Webhooks in the Account API."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
-from rest_framework.permissions import BasePermission
-from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
+from accounts.roles.permissions import IsAdmin
 from core import outbound
 from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerField, TextField, WireField, to_list
 from core.api.lists import Paged
@@ -32,7 +30,7 @@ class EventsField(WireField):
         "choice": _("has {event}, which is not an event"),
     }
 
-    def to_internal_value(self, data: Any) -> list[str]:
+    def to_internal_value(self, data: object) -> list[str]:
         names = to_list(data)
         if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
             self.fail("list")
@@ -88,23 +86,12 @@ class ResendSerializer(ResourceSerializer):
         return values
 
 
-if TYPE_CHECKING:
-    from accounts.users.models import User
-
-
-class MayManageWebhooks(BasePermission):
-    message = "Only an admin or the owner may do this"
-
-    def has_permission(self, request: Request, view: APIView) -> bool:
-        user = cast("User | None", request.user)
-        return user is not None and Endpoint.may_be_managed_by(user)
-
-
 class WebhookViewSet(Paged):
     account: Account
     request: APIRequest
 
-    permission_classes = [MayManageWebhooks]
+    # An endpoint receives everything that the team sees.
+    permission_classes = [IsAdmin]
     serializer_class = WebhookSerializer
     shown_once = ("secret",)
 
@@ -145,22 +132,15 @@ class WebhookViewSet(Paged):
     def rotate(self, request: APIRequest, id: int) -> HttpResponse:
         """Replace the secret. The previous one stays valid for 24 hours."""
 
-        def act() -> dict[str, Any]:
-            row: Endpoint = self.get_object(locked=True)
+        def act(row: Endpoint) -> dict[str, object]:
             secret = row.rotate_secret()
             return self.represent(row) | {"secret": secret}
 
-        return Response(self.act_without_body(act))
+        return self.act_on_row(act)
 
     def test(self, request: APIRequest, id: int) -> HttpResponse:
         """Have a worker send a test message."""
-
-        def act() -> str:
-            row: Endpoint = self.get_object(locked=True)
-            delivery.defer_test(row)
-            return "ok"
-
-        return Response(self.act_without_body(act))
+        return self.act_on_row(delivery.defer_test)
 
     def resend(self, request: APIRequest, id: int) -> HttpResponse:
         """Have workers send one message of the log again, or all events since a time."""
@@ -183,12 +163,14 @@ class WebhookViewSet(Paged):
         in_transaction(act)
         return Response("ok")
 
-    def act_without_body(self, act: Callable[[], object]) -> object:
+    def act_on_row(self, act: Callable[[Endpoint], object]) -> HttpResponse:
+        """Call `act` with the locked webhook, and respond with what it returns, or else with "ok". The request has no body."""
+
         def checked() -> object:
             self.check()
-            return act()
+            return act(self.get_object(locked=True))
 
-        return in_transaction(checked)
+        return Response(in_transaction(checked) or "ok")
 
     def deliveries(self, request: APIRequest, id: int) -> HttpResponse:
         """Return a page of the log, newest first."""

@@ -5,8 +5,4 @@ from core import rooms
 
 class Webhooks(rooms.Room):
     name = "webhooks"
-    field_labels = {
-        "delivery": _("delivery"),
-        "events": _("events"),
-        "webhook": _("webhook"),
-    }
+    field_labels = {"delivery": _("delivery"), "events": _("events"), "webhook": _("webhook")}

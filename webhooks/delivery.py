@@ -226,8 +226,9 @@ def record_failure(result: AttemptResult) -> None:
         lease.advance(number)
     else:
         lease.postpone(retry_delay(lease.failures, result.response))
-    values: dict[str, Any] = {"failing_since": failing_since, "rejected_since": None if set_aside else rejected_since}
-    Endpoint.objects.filter(pk=endpoint.pk).update(**values)
+    Endpoint.objects.filter(pk=endpoint.pk).update(
+        failing_since=failing_since, rejected_since=None if set_aside else rejected_since
+    )
     if result.status == GONE:
         disable(endpoint, Endpoint.DisabledReason.GONE)
     elif not result.is_defect and failing_since is not None and now - failing_since >= FAILING_FOR:

@@ -4,7 +4,6 @@ import hashlib
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
@@ -71,7 +70,7 @@ def test_event() -> Event:
     return Event(TEST_EVENT, timezone.now())
 
 
-def read_data(endpoint: Endpoint, event: Event) -> dict[str, Any]:
+def read_data(endpoint: Endpoint, event: Event) -> dict[str, object]:
     """Return the resource of an event as the JSON interface shows it, or its id if it is deleted."""
     if event.resource is None or event.id is None:
         return {"webhook_id": endpoint.id}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import orjson
@@ -19,14 +19,12 @@ from accounts.hosts.names import normalize
 from core import outbound
 from core.changes.followers import Follower
 from core.changes.models import Change
+from core.db.locks import LockableQuerySet
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.registry import registry
 from core.sealing import SealError, seal, unseal
 from webhooks import signing
-
-if TYPE_CHECKING:
-    from accounts.users.models import User
 
 # The name of the followers of the change feed. Each endpoint has one, whose key is the id of the endpoint.
 FOLLOWER = "webhook"
@@ -46,10 +44,7 @@ def event_types() -> list[str]:
     ]
 
 
-class EndpointQuerySet(models.QuerySet["Endpoint"]):
-    def locked(self) -> Self:
-        return self.select_for_update(no_key=True, of=("self",))
-
+class EndpointQuerySet(LockableQuerySet["Endpoint"]):
     @transaction.atomic(savepoint=False)
     def add(self, account: Account, **values: Any) -> "tuple[Endpoint, str]":
         """Create an endpoint that receives the changes from now on. Return it and its secret, which is not shown again.
@@ -115,11 +110,6 @@ class Endpoint(TenantModel):
 
     def __str__(self) -> str:
         return self.host
-
-    @staticmethod
-    def may_be_managed_by(user: "User") -> bool:
-        """Return whether a user may see and change the endpoints of the account, which receive everything that the team sees."""
-        return user.is_admin
 
     @property
     def host(self) -> str:
@@ -255,9 +245,16 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
 
         `bulk_create` would send an array for each column, and escaping the many quotes of the requests takes longer than all the rest.
         """
-        rows = [{name: getattr(entry, name) for name in DELIVERY_COLUMNS} for entry in entries]
+        # A trigger sets the ids.
+        columns = [field.attname for field in Delivery._meta.concrete_fields if field.attname != "id"]
+        rows = [{name: getattr(entry, name) for name in columns} for entry in entries]
+        names = ", ".join(columns)
         with connection.cursor() as cursor:
-            cursor.execute(INSERT_DELIVERIES, [orjson.dumps(rows).decode()])
+            cursor.execute(
+                f"INSERT INTO webhooks_delivery ({names})"  # noqa: S608
+                f" SELECT {names} FROM json_populate_recordset(NULL::webhooks_delivery, %s::json)",
+                [orjson.dumps(rows).decode()],
+            )
 
     def outdated(self) -> Self:
         """Return the entries that are older than `LOG_KEPT_FOR`."""
@@ -320,24 +317,3 @@ DELIVERY_ERRORS = {
     MESSAGE_ERROR: _("The message could not be made, because of a fault of this service."),
     SECRET_ERROR: _("The secret can't be decrypted any more: replace it."),
 }
-# The types of the columns of an entry, except for its id, which a trigger sets.
-DELIVERY_COLUMNS = {
-    "account_id": "bigint",
-    "endpoint_id": "bigint",
-    "cause": "text",
-    "message": "text",
-    "event": "text",
-    "number": "bigint",
-    "attempt": "int",
-    "at": "timestamptz",
-    "duration_ms": "int",
-    "status": "int",
-    "error": "text",
-    "request": "text",
-    "response": "text",
-    "set_aside": "boolean",
-}
-INSERT_DELIVERIES = (
-    f"INSERT INTO webhooks_delivery ({', '.join(DELIVERY_COLUMNS)}) SELECT * FROM json_to_recordset(%s::json)"  # noqa: S608
-    f" AS entry ({', '.join(f'{name} {kind}' for name, kind in DELIVERY_COLUMNS.items())})"
-)

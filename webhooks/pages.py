@@ -1,4 +1,4 @@
-"""The settings pages of webhooks, and their entry in the menu."""
+"""The settings pages of webhooks."""
 
 from datetime import datetime, timedelta
 from http import HTTPStatus
@@ -7,13 +7,14 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models.functions import Left
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.hosts.requests import PageRequest, UserRequest
+from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
 from core import outbound
@@ -21,9 +22,8 @@ from core.db.transactions import in_transaction
 from core.errors import FieldError
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from core.pages.navigation import MenuEntry, register
 from webhooks import delivery
-from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, Endpoint, EndpointQuerySet, event_types
+from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, DeliveryQuerySet, Endpoint, EndpointQuerySet, event_types
 
 ALL, SELECTED = "all", "selected"
 # The number of entries of the log on a page, and the length of the shown beginning of a request.
@@ -50,15 +50,16 @@ class WebhookForm(Form):
         widget=forms.CheckboxSelectMultiple(attrs={"lang": "en", "class": "in-columns"}),
     )
 
-    def __init__(self, *args: Any, row: Endpoint | None = None, **kwargs: Any) -> None:
+    def __init__(self, data: QueryDict | None = None, *, row: Endpoint | None = None) -> None:
+        initial: dict[str, object] = {"scope": ALL}
         if row is not None:
-            kwargs["initial"] = {
+            initial = {
                 "url": row.url,
                 "format": row.format,
-                "scope": ALL if row.events is None else SELECTED,
+                "scope": SELECTED if row.events else ALL,
                 "events": row.events or [],
             }
-        super().__init__(*args, **{"initial": {"scope": ALL}, **kwargs})
+        super().__init__(data, initial=initial)
         self.set_choices("events", [(name, name) for name in event_types()])
 
     def clean(self) -> dict[str, Any]:
@@ -68,7 +69,7 @@ class WebhookForm(Form):
         return values
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """The values of the endpoint's fields."""
         values = self.cleaned_data
         return {
@@ -79,6 +80,8 @@ class WebhookForm(Form):
 
 
 class SinceForm(Form):
+    id_format = "since_%s"
+
     hours = forms.TypedChoiceField(
         label=gettext_lazy("Send all events again"),
         coerce=int,
@@ -99,9 +102,6 @@ class SinceForm(Form):
 
 class BasePage(SettingsPage):
     part = "webhooks"
-
-    def allows(self, user: Any) -> bool:
-        return Endpoint.may_be_managed_by(user)
 
     @property
     def rows(self) -> EndpointQuerySet:
@@ -171,13 +171,9 @@ class WebhookPage(BasePage):
         return self.show(self.find(id))
 
     def find(self, id: int, *, locked: bool = False) -> Endpoint:
-        rows = self.rows.locked() if locked else self.rows
-        row = rows.filter(id=id).first()
-        if row is None:
-            raise Http404
-        return row
+        return get_object_or_404(self.rows.locked() if locked else self.rows, id=id)
 
-    def entries(self, id: int) -> Any:
+    def entries(self, id: int) -> DeliveryQuerySet:
         return Delivery.objects.filter(account_id=self.request.account.id, endpoint_id=id)
 
     def show(
@@ -191,7 +187,7 @@ class WebhookPage(BasePage):
         return self.render(
             http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_invalid else HTTPStatus.OK,
             form=form or WebhookForm(row=row),
-            since_form=since_form or SinceForm(auto_id="since_%s"),
+            since_form=since_form or SinceForm(),
             row=row,
             reason=row.get_disabled_reason_display() if row.disabled_reason else "",
             deliveries=rows[: page.size],
@@ -237,9 +233,7 @@ class WebhookPage(BasePage):
         return self.show(self.find(id), secret=secret)
 
     def resend(self, request: UserRequest, id: int) -> HttpResponse:
-        entry = self.entries(id).filter(id=parse_id(request.POST.get("id"))).defer("request").first()
-        if entry is None:
-            raise Http404
+        entry = get_object_or_404(self.entries(id).defer("request"), id=parse_id(request.POST.get("id")))
 
         def act() -> None:
             row = self.find(id)
@@ -251,7 +245,7 @@ class WebhookPage(BasePage):
         return self.done(id)
 
     def resend_since(self, request: UserRequest, id: int) -> HttpResponse:
-        form = SinceForm(request.POST, auto_id="since_%s")
+        form = SinceForm(request.POST)
         counted: list[int] = []
         if not form.is_valid() or not self.submit_form(
             form, lambda: counted.append(self.find(id, locked=True).resend_since(form.since))
@@ -269,14 +263,3 @@ class WebhookPage(BasePage):
 
     def done(self, id: int) -> HttpResponse:
         return redirect("webhooks-webhook", id)
-
-
-def may_manage(request: PageRequest) -> bool:
-    return request.user is not None and Endpoint.may_be_managed_by(request.user)
-
-
-def register_entries() -> None:
-    register(
-        "settings",
-        MenuEntry("webhooks", gettext_lazy("Webhooks"), "webhooks-webhooks", "webhook", order=65, is_shown=may_manage),
-    )

@@ -1,10 +1,13 @@
 """The registration of webhooks (`core.rooms`)."""
 
+from django.utils.translation import gettext_lazy as _
+
+from accounts.layout.navigation import is_admin
 from core.jobs.registry import register_loop
+from core.pages.navigation import MenuEntry, register
 from core.registry import newest_id, registry
 from webhooks.dispatcher import deliver_webhooks
-from webhooks.pages import register_entries
 
 register_loop("webhooks", deliver_webhooks)
-register_entries()
+register("settings", MenuEntry("webhooks", _("Webhooks"), "webhooks-webhooks", "webhook", order=65, is_shown=is_admin))
 registry.register_sample("webhooks", "webhook", lambda request: newest_id(request.account.webhooks.all()))

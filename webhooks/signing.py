@@ -42,11 +42,7 @@ def signed_headers(valid_secrets: Iterable[str], message_id: str, timestamp: int
     signatures = " ".join(
         signature for secret in valid_secrets for signature in sign(secret, message_id, timestamp, body)
     )
-    return [
-        ("webhook-id", message_id),
-        ("webhook-timestamp", str(timestamp)),
-        ("webhook-signature", signatures),
-    ]
+    return [("webhook-id", message_id), ("webhook-timestamp", str(timestamp)), ("webhook-signature", signatures)]
 
 
 @lru_cache(maxsize=2000)

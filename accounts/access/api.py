@@ -1,41 +1,21 @@
 """Groups of users of the team in the Account API."""
 
-from typing import Any, cast
-
 from django.db.models import QuerySet
-from django.utils.translation import gettext_lazy as _
 
 from accounts.access.models import Group
 from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
-from core.api.fields import TextField
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
-from core.rows.trimmed import name_key
-
-
-class GroupName(TextField):
-    default_error_messages = {"taken": _("is already taken")}
-
-    def to_internal_value(self, data: Any) -> str:
-        name = cast(str, super().to_internal_value(data))
-        row = self.parent.instance
-        if (
-            self.context["account"]
-            .user_groups.filter(name_key=name_key(name))
-            .exclude(id=row.id if row else None)
-            .exists()
-        ):
-            self.fail("taken")
-        return name
+from core.api.unique_names import UniqueNameField
 
 
 class GroupSerializer(ResourceSerializer):
     model = Group
 
-    name = GroupName(required=True)
+    name = UniqueNameField(lambda account: account.user_groups.all(), required=True)
 
 
 class GroupViewSet(Listing, ResourceViewSet):

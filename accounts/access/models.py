@@ -1,21 +1,17 @@
 """Groups of users of the team, who access each other's rows if agents see only their own (`accounts.access.rows`)."""
 
-from typing import Any, Self
+from collections.abc import Mapping
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from core.db.locks import LockableQuerySet
 from core.db.tenancy import TenantModel, folded_fields
 from core.registry import Resource
 from core.rows.trimmed import NameKeyField, TrimmedCharField
 from core.search.declaration import Search
-
-
-class GroupQuerySet(models.QuerySet["Group"]):
-    def locked(self) -> Self:
-        return self.select_for_update(no_key=True, of=("self",))
 
 
 class Group(TenantModel):
@@ -30,7 +26,7 @@ class Group(TenantModel):
 
     search = Search(condition=Q())
 
-    objects = GroupQuerySet.as_manager()
+    objects = LockableQuerySet.as_manager()
 
     class Meta:
         default_related_name = "user_groups"
@@ -39,7 +35,7 @@ class Group(TenantModel):
     def __str__(self) -> str:
         return self.name
 
-    def write(self, values: dict[str, Any]) -> None:
+    def write(self, values: Mapping[str, object]) -> None:
         """Insert the group, or update the fields in `values`."""
         for name, value in values.items():
             setattr(self, name, value)

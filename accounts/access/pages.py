@@ -1,24 +1,25 @@
 """The settings pages for what agents see: the limit, and the groups of the team."""
 
 from http import HTTPStatus
-from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.contrib.postgres.aggregates import ArrayAgg
 from django.db.models import Value
 from django.db.models.functions import Coalesce, NullIf
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.access.api import GroupSerializer
 from accounts.access.models import Group
-from accounts.account.models import Account, AgentsSee
+from accounts.account.models import AgentsSee
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage
+from accounts.layout.writing import write_row
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
@@ -40,15 +41,6 @@ class AgentsSeeForm(Form):
 
 class GroupForm(Form):
     name = forms.CharField(label=gettext_lazy("Name"), max_length=255)
-
-
-def write_group(account: Account, row: Group | None, name: str) -> Group:
-    """Validate the name as the API does, and create or rename a group. Call this function in a transaction."""
-    serializer = GroupSerializer(row, data={"name": name}, partial=row is not None, context={"account": account})
-    values = serializer.read()
-    row = row or Group(account=account)
-    row.write(values)
-    return row
 
 
 class AccessPage(CreatingPage, SettingsPage):
@@ -91,11 +83,11 @@ class AccessPage(CreatingPage, SettingsPage):
     def add(self, request: UserRequest) -> HttpResponse:
         form, account = GroupForm(request.POST, auto_id="group-%s"), request.account
         creation = Creation(
-            create=lambda: write_group(account, None, form.cleaned_data["name"]),
+            create=lambda: write_row(GroupSerializer, Group(account=account), form.cleaned_data),
             rows=account.user_groups.locked(),
             path=lambda row: reverse("accounts-group", args=[row.id]),
             saved=lambda row: {"name": row.name},
-            change=lambda row: write_group(account, row, form.cleaned_data["name"]),
+            change=lambda row: write_row(GroupSerializer, row, form.cleaned_data),
         )
         row = self.create_once(form, creation) if form.is_valid() else None
         if isinstance(row, HttpResponse):
@@ -115,10 +107,7 @@ class GroupPage(SettingsPage):
 
     def find(self, id: int, *, locked: bool = False) -> Group:
         groups = self.request.account.user_groups
-        row = (groups.locked() if locked else groups.all()).filter(id=id).first()
-        if row is None:
-            raise Http404
-        return row
+        return get_object_or_404(groups.locked() if locked else groups.all(), id=id)
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
@@ -129,7 +118,7 @@ class GroupPage(SettingsPage):
         form = GroupForm(request.POST)
 
         def act() -> None:
-            write_group(request.account, self.find(id, locked=True), form.cleaned_data["name"])
+            write_row(GroupSerializer, self.find(id, locked=True), form.cleaned_data)
 
         if not form.is_valid() or not self.submit_form(form, act):
             return self.render_form(form, row=row)
@@ -139,8 +128,8 @@ class GroupPage(SettingsPage):
     def delete(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
 
-        def act() -> Any:
-            return self.find(id, locked=True).delete()
-
-        self.perform(act, success_message=_("The group %(name)s is deleted.") % {"name": row.name})
+        self.perform(
+            lambda: self.find(id, locked=True).delete(),
+            success_message=_("The group %(name)s is deleted.") % {"name": row.name},
+        )
         return redirect("accounts-access")

@@ -72,10 +72,7 @@ class AccountViewSet(JSONViewSet):
         in_transaction(act)
         return Response(self.represent(self.account))
 
-    def represent(self, row: Account, **extra: Any) -> dict[str, Any]:
+    def represent(self, row: Account, **extra: object) -> dict[str, Any]:
         data = AccountSerializer.represent(row, row.zone)
         times = {name: data.pop(name) for name in ("created_at", "updated_at")}
-        return {**data, "url": self.url_of(row), **extra, **times}
-
-    def url_of(self, account: Account) -> str:
-        return url_of_account(self.request._request, account)
+        return {**data, "url": url_of_account(self.request._request, row), **extra, **times}

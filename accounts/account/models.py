@@ -15,6 +15,7 @@ from django.utils.translation import gettext_noop
 
 from accounts.hosts.names import PREFIX_PATTERN
 from core.db.fields import PlainField
+from core.db.locks import LockableQuerySet
 from core.db.prepared import prepared
 from core.rows.trimmed import TrimmedCharField
 
@@ -123,7 +124,7 @@ class Account(models.Model):
         """Lock the row until the transaction ends."""
         Account.objects.select_for_update(no_key=True).get(id=self.id)
 
-    def change(self, **values: Any) -> None:
+    def change(self, **values: object) -> None:
         """Save the fields that an admin may set."""
         former_currency = self.currency
         for name, value in values.items():
@@ -141,13 +142,14 @@ class Account(models.Model):
         ids = self.pipelines.order_by("position", "id").values_list("id", flat=True)
         return ids.first()
 
-    def statuses_of_kind(self, kind: str) -> models.QuerySet[Any]:
+    def statuses_of_kind(self, kind: str) -> LockableQuerySet[Any]:
         """Return the statuses of the kind, ordered by position."""
-        return self.statuses.filter(kind=kind).order_by("position", "id")
+        statuses: LockableQuerySet[Any] = self.statuses.all()
+        return statuses.filter(kind=kind).order_by("position", "id")
 
     def deal_statuses(self) -> list[Any]:
         """Return the statuses of deals, ordered by position. Before them comes `Status.make_placeholder`, which stands for no status."""
-        statuses = _deal_statuses(account_id=self.id)
+        statuses: list[Any] = _deal_statuses(account_id=self.id)
         for status in statuses:
             status.account = self
         pipeline_id = statuses[0].first_pipeline_id if statuses else self.default_pipeline_id()

@@ -1,12 +1,13 @@
 """The settings page of the account: its name, its defaults, and its look in e-mails."""
 
 from http import HTTPStatus
-from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.core.files.uploadedfile import UploadedFile
+from django.http import Http404, HttpResponse, QueryDict
+from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -53,8 +54,8 @@ class AccountForm(Form):
     )
     currency.widget.attrs.update({"autocapitalize": "characters", "spellcheck": "false", "class": "short"})
 
-    def __init__(self, *args: Any, account: Account, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, account: Account) -> None:
+        super().__init__(data, initial={name: getattr(account, name) for name in self.base_fields})
         choices = list(time_zone_choices())
         # Keep a time zone that was set by other means and is not among the choices.
         if account.time_zone not in dict(choices):
@@ -65,7 +66,7 @@ class AccountForm(Form):
         self.account = account
 
     def clean_currency(self) -> str:
-        currency = self.cleaned_data["currency"]
+        currency: str = self.cleaned_data["currency"]
         # Keep a current currency that has been removed from the list.
         if currency not in CURRENCIES and currency != self.account.currency:
             raise forms.ValidationError(_("This is not a code of ISO 4217, such as EUR"))
@@ -73,6 +74,8 @@ class AccountForm(Form):
 
 
 class BrandingForm(Form):
+    id_format = "branding-%s"
+
     accent = forms.CharField(
         label=gettext_lazy("Accent colour"),
         max_length=7,
@@ -89,8 +92,14 @@ class BrandingForm(Form):
     )
     removes_logo = forms.BooleanField(label=gettext_lazy("Remove the logo"), required=False)
 
-    def __init__(self, *args: Any, branding: Branding, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"accent": branding.accent}, auto_id="branding-%s", **kwargs)
+    def __init__(
+        self,
+        data: QueryDict | None = None,
+        files: "MultiValueDict[str, UploadedFile[bytes]] | None" = None,
+        *,
+        branding: Branding,
+    ) -> None:
+        super().__init__(data, files, initial={"accent": branding.accent})
         if not branding.logo_key:
             del self.fields["removes_logo"]
 
@@ -120,13 +129,8 @@ class AccountPage(SettingsPage):
             address=f"{self.request.account.prefix}.{settings.BASE_DOMAIN}",
         )
 
-    def account_form(self) -> AccountForm:
-        account = self.request.account
-        values = {name: getattr(account, name) for name in AccountForm.base_fields}
-        return AccountForm(initial=values, account=account)
-
     def get(self, request: UserRequest) -> HttpResponse:
-        return self.show(self.account_form())
+        return self.show(AccountForm(account=request.account))
 
     def save_branding(self, request: UserRequest) -> HttpResponse:
         account = request.account
@@ -138,7 +142,7 @@ class AccountPage(SettingsPage):
             Branding.change(account, accent=values["accent"], logo=logo, removes_logo=bool(values.get("removes_logo")))
 
         if not form.is_valid() or not self.submit_form(form, act):
-            return self.show(self.account_form(), form)
+            return self.show(AccountForm(account=account), form)
         messages.success(request, _("The look of your e-mails is saved."))
         return redirect("accounts-account")
 

@@ -1,6 +1,6 @@
 """The creation of accounts by partners."""
 
-from typing import Any, cast
+from typing import cast
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -15,6 +15,7 @@ from accounts.account_creation.creation import create_account, limit_new_account
 from accounts.hosts.models import Host
 from accounts.hosts.names import PREFIX_PATTERN, is_reserved
 from accounts.users.api import NewUserSerializer, UserSerializer
+from accounts.users.models import User
 from accounts.users.names import INVISIBLE_MESSAGE, has_invisible
 from core.api.fields import MAX_NAME_LENGTH, TextField
 from core.api.serializers import ResourceSerializer
@@ -28,7 +29,7 @@ class Prefix(TextField):
         "taken": "is already taken",
     }
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         prefix = cast(str, super().to_internal_value(data.strip().lower() if isinstance(data, str) else data))
         if len(prefix) < 2:
             self.fail("form")
@@ -42,7 +43,7 @@ class Prefix(TextField):
 class FromPartner(TextField):
     default_error_messages = {"other": "is not your partner identifier"}
 
-    def to_internal_value(self, data: Any) -> str | None:
+    def to_internal_value(self, data: object) -> str | None:
         key = super().to_internal_value(data)
         if key and key != self.context["account"].partner_key:
             self.fail("other")
@@ -54,7 +55,7 @@ class AccountName(TextField):
 
     default_error_messages = {"invisible": INVISIBLE_MESSAGE}
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         name = cast(str, super().to_internal_value(data))
         if has_invisible(name):
             self.fail("invisible")
@@ -88,7 +89,7 @@ class NewAccountViewSet(AccountViewSet):
         if not partner.partner_key:
             raise PermissionDenied("Only a partner's account may create accounts")
 
-        def act() -> tuple[Account, Any, str]:
+        def act() -> tuple[Account, User, str]:
             context = {"account": partner, "user": request.user}
             account = NewAccountSerializer(data=self.body.get("account"), context=context)
             user = OwnerSerializer(data=self.body.get("user"), context={**context, "account": None})

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import cast
 
 from django.conf import settings
 from django.db import transaction
@@ -31,7 +31,7 @@ def create_account(
     password: str,
     owner_name: str = "",
     host: str | None = None,
-    **fields: Any,
+    **fields: object,
 ) -> tuple[Account, User, str]:
     """Create an account with its hosts, statuses and owner, and send `account_created`, with which other apps add their rows.
 

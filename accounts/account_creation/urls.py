@@ -7,5 +7,5 @@ urlpatterns = [
         "app/account.json",
         NewAccountViewSet.as_view({"get": "retrieve", "post": "create", "put": "update", "patch": "update"}),
         name="accounts-json-account",
-    ),
+    )
 ]

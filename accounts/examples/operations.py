@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 from urllib.parse import quote
 
 from django.db.models import Subquery
@@ -18,6 +17,7 @@ from accounts.examples.code import CODE_LANGUAGES, TOKEN_PLACEHOLDER, CodeLangua
 from accounts.examples.requests import ExampleResponse
 from accounts.hosts.requests import UserRequest
 from core.openapi.document import document, resolve
+from core.openapi.values import JSONSchema
 from core.pages.base import base_url
 from core.registry import registry
 from core.rows.trash import trash_contents
@@ -49,6 +49,11 @@ class Parameter:
     def key(self) -> str:
         return f"{self.location}.{self.name}"
 
+    @property
+    def is_shown_first(self) -> bool:
+        """False if the form shows the parameter under "More parameters"."""
+        return self.required or self.example != ""
+
 
 @dataclass(frozen=True)
 class Example:
@@ -64,7 +69,7 @@ class Example:
     language: str
     media_type: str
     parameters: tuple[Parameter, ...]
-    body: Any
+    body: object
 
     @property
     def slug(self) -> str:
@@ -104,14 +109,14 @@ class Example:
         return self.method == "DELETE"
 
 
-def to_query_value(value: Any) -> str:
+def to_query_value(value: object) -> str:
     """Return the text of a value in a query string."""
     if isinstance(value, dict):
         return "&".join(f"{name}={inner}" for name, inner in value.items())
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def read_parameter(definition: dict[str, Any]) -> Parameter:
+def read_parameter(definition: JSONSchema) -> Parameter:
     definition = resolve(definition)
     schema = definition["schema"]
     choices = schema.get("enum") or (["true", "false"] if schema.get("type") == "boolean" else [])
@@ -170,7 +175,7 @@ def sections() -> dict[str, list[Example]]:
 def read_samples(request: UserRequest, names: set[str]) -> dict[str, object]:
     """Return those of the samples that the account has, by name, and the user's own id as `responsible`."""
     columns = {name: Subquery(sample(request)) for name, sample in registry.samples().items() if name in names}
-    samples: dict[str, Any] = {}
+    samples: dict[str, object] = {}
     if columns:
         samples = dict(Account.objects.filter(id=request.account.id).values(**columns).get())
     if TRASH in names:
@@ -195,13 +200,13 @@ def sample_name(name: str) -> str:
     return re.sub("_ids?$", "", name)
 
 
-def replace_ids(value: Any, samples: Mapping[str, Any]) -> Any:
+def replace_ids(value: object, samples: Mapping[str, object]) -> object:
     """Return a JSON body with ids of the account. Leave out the id fields for which there is no sample."""
     if isinstance(value, list):
         return [replace_ids(inner, samples) for inner in value]
     if not isinstance(value, dict):
         return value
-    replaced = {}
+    replaced: dict[str, object] = {}
     for name, inner in value.items():
         if name == "ids" and value.get("resource") in samples:
             # Rows of any resource.
@@ -250,20 +255,6 @@ class FilledExample:
     error: str = ""
     # The example that creates the missing row.
     creation: Example | None = None
-
-    @property
-    def fields(self) -> Iterator[dict[str, Any]]:
-        for parameter in self.example.parameters:
-            value = self.values.get(parameter.key, "")
-            yield {"parameter": parameter, "value": value}
-
-    @property
-    def first_fields(self) -> list[dict[str, Any]]:
-        return [field for field in self.fields if field["parameter"].required or field["parameter"].example]
-
-    @property
-    def other_fields(self) -> list[dict[str, Any]]:
-        return [field for field in self.fields if not (field["parameter"].required or field["parameter"].example)]
 
     @property
     def rows(self) -> int:
@@ -333,7 +324,7 @@ def document_body(example: Example, samples: Mapping[str, object] | None = None)
 
 
 def fill_example(
-    example: Example, request: UserRequest, samples: Mapping[str, Any], *, token: str = ""
+    example: Example, request: UserRequest, samples: Mapping[str, object], *, token: str = ""
 ) -> FilledExample:
     """Fill in the example with the samples. The other fields get the values of the document.
 
@@ -347,7 +338,7 @@ def fill_example(
         if parameter.example and parameter.location == "query" and parameter.name.endswith("_id"):
             values[parameter.key] = str(samples.get(sample_name(parameter.name), ""))
         elif parameter.location == "path" and parameter.name in samples:
-            values[parameter.key] = samples[parameter.name]
+            values[parameter.key] = str(samples[parameter.name])
     if "query.resource" in values:
         # Select all kinds, because the trash may have no resource of the documented kind.
         values["query.resource"] = ""
@@ -367,9 +358,7 @@ def fill_example(
 
 def creation_for(example: Example) -> Example | None:
     """Return the example that creates a row for the example's path, in the same language."""
-    kind_and_language = (example.kind_in_path, example.language)
-    candidates = examples().values()
-    return next(
-        (candidate for candidate in candidates if (candidate.created_kind, candidate.language) == kind_and_language),
-        None,
-    )
+    for candidate in examples().values():
+        if (candidate.created_kind, candidate.language) == (example.kind_in_path, example.language):
+            return candidate
+    return None

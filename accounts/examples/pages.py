@@ -135,7 +135,7 @@ class APIPage(CreatingPage):
         *,
         row: APIToken | None = None,
         token: str = "",
-        initial: Mapping[str, Any] | None = None,
+        initial: Mapping[str, object] | None = None,
     ) -> HttpResponse:
         request = self.request
         visit_token = read_visit_token(request)
@@ -148,10 +148,7 @@ class APIPage(CreatingPage):
             token=token,
             address=base_url(request),
             filled=fill_example(
-                examples()["read_account"],
-                request,
-                {"responsible": request.user.id},
-                token=token or visit_token,
+                examples()["read_account"], request, {"responsible": request.user.id}, token=token or visit_token
             ),
             visit_token=visit_token,
             interfaces=interfaces(),

@@ -9,7 +9,6 @@ import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from time import perf_counter
-from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from django.conf import settings
@@ -100,7 +99,7 @@ def execute(
     status = 500
     response_headers: list[tuple[str, str]] = []
 
-    def start_response(line: str, headers: list[tuple[str, str]], exc_info: Any = None) -> None:
+    def start_response(line: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
         nonlocal status, response_headers
         status, response_headers = int(line[:3]), headers
 

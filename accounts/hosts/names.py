@@ -1,81 +1,14 @@
 """Host names: conversion of a Host header or of a typed address to the stored name, and of the stored name to a URL."""
 
 import re
+import tomllib
 from functools import lru_cache
+from pathlib import Path
 
 from django.conf import settings
 
-RESERVED_PREFIXES = frozenset(
-    [
-        "abuse",
-        "account",
-        "accounts",
-        "admin",
-        "api",
-        "app",
-        "assets",
-        "auth",
-        "billing",
-        "blog",
-        "cdn",
-        "dashboard",
-        "dev",
-        "docs",
-        "email",
-        "ftp",
-        "healthz",
-        "help",
-        "host",
-        "hostmaster",
-        "imap",
-        "info",
-        "localhost",
-        "login",
-        "mail",
-        "mx",
-        "noc",
-        "ns",
-        "ns1",
-        "ns2",
-        "pop",
-        "pop3",
-        "postmaster",
-        "readyz",
-        "root",
-        "security",
-        "settings",
-        "signup",
-        "smtp",
-        "staging",
-        "static",
-        "status",
-        "support",
-        "test",
-        "webmaster",
-        "www",
-    ]
-)
-# An address that begins or ends with one of these words could look like a page of the service itself.
-RESERVED_WORDS = (
-    "account",
-    "accounts",
-    "billing",
-    "helpdesk",
-    "log-in",
-    "login",
-    "logon",
-    "password",
-    "secure",
-    "security",
-    "sign-in",
-    "sign-on",
-    "sign-up",
-    "signin",
-    "signon",
-    "signup",
-    "support",
-    "verify",
-)
+_RESERVED: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("reserved.toml").read_text())
+RESERVED_PREFIXES, RESERVED_WORDS = frozenset(_RESERVED["prefixes"]), tuple(_RESERVED["words"])
 # The form of the prefix of an account, which is its address under BASE_DOMAIN.
 PREFIX_PATTERN = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])\Z"
 _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\Z")
@@ -168,16 +101,11 @@ def full_name(name: str) -> str:
     return name if "." in name else f"{name}.{settings.BASE_DOMAIN}"
 
 
-def public_scheme() -> str:
-    """Return the scheme of public URLs."""
-    return "https" if settings.HTTPS else "http"
-
-
 def public_url(name: str) -> str:
     """Return the URL of a stored host name, without a trailing slash.
 
     It depends on the settings only, because a client can send any Host header.
     """
-    scheme, port = public_scheme(), settings.PUBLIC_PORT
+    scheme, port = "https" if settings.HTTPS else "http", settings.PUBLIC_PORT
     is_default = port is None or port == {"http": 80, "https": 443}[scheme]
     return f"{scheme}://{full_name(name)}" + ("" if is_default else f":{port}")

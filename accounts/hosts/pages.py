@@ -2,7 +2,8 @@
 
 from typing import cast
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 
 from accounts.hosts.domains import Proof
 from accounts.hosts.models import Host
@@ -11,8 +12,6 @@ from accounts.hosts.requests import TenantRequest
 
 def domain_file(request: HttpRequest) -> HttpResponse:
     """Return the file of a proven domain. Raise Http404 at other hosts."""
-    name = cast(TenantRequest, request).address.domain
-    host = Host.objects.proven().filter(name=name).first() if name else None
-    if host is None:
-        raise Http404
+    # The domain is empty at an address under BASE_DOMAIN, and the name of a host never is.
+    host = get_object_or_404(Host.objects.proven(), name=cast(TenantRequest, request).address.domain)
     return HttpResponse(f"{Proof.build(host).record_value}\n", content_type="text/plain")

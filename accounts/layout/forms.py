@@ -1,7 +1,7 @@
 """The base class of the forms of all pages, the choices of languages and time zones, and a select for long lists."""
 
 import zoneinfo
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any, cast
 
@@ -22,9 +22,11 @@ class Form(forms.Form):
     """A form of a page. `core/pages/field.html` renders each field with its label, help text and errors."""
 
     required_css_class = "required"
+    # The format of the ids of the fields. The forms of one page have different ones.
+    id_format = "id_%s"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        super().__init__(*args, **{"label_suffix": "", "auto_id": self.id_format, **kwargs})
         for name, field in self.fields.items():
             if field.required:
                 field.error_messages["required"] = _("Can't be blank")
@@ -45,7 +47,7 @@ class Form(forms.Form):
     def set_choices(self, name: str, choices: Iterable[tuple[object, object]]) -> None:
         cast(forms.ChoiceField, self.fields[name]).choices = list(choices)
 
-    def replace_data(self, name: str, value: Any) -> None:
+    def replace_data(self, name: str, value: str) -> None:
         """Replace the value that was sent for a field."""
         data = cast(QueryDict, self.data).copy()
         data[name] = value
@@ -79,7 +81,9 @@ time_zone_choices = lazy(_time_zone_choices, list)
 class LongSelect(forms.Select):
     """A select with hundreds of options, whose HTML is created once."""
 
-    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:
+    def render(
+        self, name: str, value: object, attrs: Mapping[str, object] | None = None, renderer: object = None
+    ) -> SafeString:
         chosen = format_html('<option value="{}"', value or "")
         options = _options(tuple(self.choices)).replace(f"{chosen}>", f"{chosen} selected>", 1)
         attributes = flatatt(self.build_attrs(self.attrs, {"name": name, **(attrs or {})}))

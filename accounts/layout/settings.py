@@ -1,7 +1,5 @@
 """The base class of the settings pages."""
 
-from typing import Any
-
 from django.http import Http404, HttpResponse
 
 from accounts.hosts.requests import UserRequest
@@ -21,13 +19,14 @@ class SettingsPage(Page):
     # The method for each value of `do`. The first is the default.
     actions: dict[str, str] = {}
 
-    def post(self, request: UserRequest, **kwargs: Any) -> HttpResponse:
+    def post(self, request: UserRequest, **kwargs: object) -> HttpResponse:
         action = self.actions.get(request.POST.get("do") or next(iter(self.actions), ""))
         if action is None:
             return error_response(request, 400)
-        return getattr(self, action)(request, **kwargs)
+        response: HttpResponse = getattr(self, action)(request, **kwargs)
+        return response
 
-    def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
+    def render(self, template: str | None = None, *, http_status: int = 200, **context: object) -> HttpResponse:
         return super().render(template, http_status=http_status, part=self.part, **context)
 
     def read_page(self, **overrides: int) -> ListPage:

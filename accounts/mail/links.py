@@ -1,5 +1,6 @@
 """Signed links in e-mails. They are not stored: the signature covers the purpose, the subject and the time."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -9,7 +10,7 @@ from django.core import signing
 MAX_TOKEN_LENGTH = 6000
 
 
-def sign(payload: dict[str, Any], *subject: object) -> str:
+def sign(payload: Mapping[str, object], *subject: object) -> str:
     """Return a token that holds the payload. It is valid only together with an equal `subject`."""
     return signing.dumps(payload, salt=_salt(subject), compress=True)
 
@@ -20,9 +21,10 @@ def read(token: str, *subject: object, expires: bool = True) -> dict[str, Any] |
         return None
     max_age = settings.PASSWORD_RESET_TIMEOUT if expires else None
     try:
-        return signing.loads(token, salt=_salt(subject), max_age=max_age)
+        payload: dict[str, Any] = signing.loads(token, salt=_salt(subject), max_age=max_age)
     except signing.BadSignature:
         return None
+    return payload
 
 
 def _salt(subject: tuple[object, ...]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from email.header import Header
 from email.utils import formataddr, make_msgid, parseaddr
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 from accounts.account.branding import Look
 from accounts.account.models import Account
 from accounts.mail.content import as_html, as_text, read_blocks
+from core.http.throttling import HOUR
 from core.jobs.registry import PermanentError, RetryDelays, job, register_queue
 from core.limits.rate_limits import hashed_key, hit
 from core.rows.trimmed import fold_email
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 # that other e-mails do not delay these. If a worker is killed, at most one e-mail of each queue was sent without a record, and is sent
 # again.
 MAIL_QUEUE, URGENT_MAIL_QUEUE = "mail", "urgent mail"
-HOUR = 3600
 # In seconds. An error is temporary if the mail server cannot be reached, or rejects the e-mail with a code below 500.
 RETRY_DELAYS = RetryDelays(5, 60, 600, 3600, 6 * 3600)
 # In seconds. Each step of a conversation with the mail server has the timeout of `EMAIL_URL`.
@@ -49,7 +49,7 @@ def send(
     sender: str,
     deliver: bool = True,
     urgent: bool = True,
-    **context: Any,
+    **context: object,
 ) -> None:
     """Queue an e-mail from a template, such as `accounts/mail/sign_up.txt`, whose first line is the subject.
 

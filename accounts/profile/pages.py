@@ -7,7 +7,7 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.core.validators import URLValidator
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.middleware.csrf import rotate_token
 from django.urls import reverse
 from django.utils.dates import WEEKDAYS
@@ -41,7 +41,17 @@ class WebAddress(forms.URLField):
     default_validators = [URLValidator(schemes=["http", "https"])]
 
 
-class ProfileForm(Form):
+class UserForm(Form):
+    """A form whose fields are those of the user with the same names."""
+
+    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
+        self.user = user
+        super().__init__(data, initial={name: getattr(user, name) for name in self.base_fields})
+
+
+class ProfileForm(UserForm):
+    id_format = "about-%s"
+
     name = forms.CharField(
         label=gettext_lazy("Your name"), max_length=255, widget=forms.TextInput(attrs={"autocomplete": "name"})
     )
@@ -60,17 +70,12 @@ class ProfileForm(Form):
         widget=forms.Textarea(attrs={"rows": 4}),
     )
 
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        self.user = user
-        initial = {"name": user.name, "login": user.login, "www": user.www, "description": user.description}
-        super().__init__(*args, initial=initial, auto_id="about-%s", **kwargs)
-
     def clean_www(self) -> str | None:
         return self.cleaned_data["www"] or None
 
     def clean_description(self) -> str:
         # Browsers send line breaks as CRLF.
-        return self.cleaned_data["description"].replace("\r\n", "\n")
+        return str(self.cleaned_data["description"]).replace("\r\n", "\n")
 
     def clean(self) -> dict[str, Any]:
         values = super().clean()
@@ -78,7 +83,9 @@ class ProfileForm(Form):
         return values
 
 
-class NotificationForm(Form):
+class NotificationForm(UserForm):
+    id_format = "notification-%s"
+
     notification = forms.ChoiceField(
         label=gettext_lazy("News about"),
         widget=forms.RadioSelect,
@@ -108,35 +115,34 @@ class NotificationForm(Form):
 
     TEAM_FIELDS = ("notify_new_posts", "notify_sign_ups")
 
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        initial = {name: getattr(user, name) for name in self.base_fields}
-        super().__init__(*args, initial=initial, auto_id="notification-%s", **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
+        super().__init__(data, user=user)
         if not user.is_team:
             for name in self.TEAM_FIELDS:
                 del self.fields[name]
 
 
-class PrivacyForm(Form):
+class PrivacyForm(UserForm):
+    id_format = "privacy-%s"
+
     shows_votes = forms.BooleanField(
         label=gettext_lazy("Show my name beside my votes"),
         required=False,
         help_text=gettext_lazy("Otherwise only the team sees who votes; everyone else sees the number of votes."),
     )
 
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"shows_votes": user.shows_votes}, auto_id="privacy-%s", **kwargs)
 
-
-class RegionForm(Form):
+class RegionForm(UserForm):
+    id_format = "region-%s"
     # The choice that leaves the preference empty.
     AUTO = "auto"
 
     language = forms.ChoiceField(label=gettext_lazy("Language"))
     time_zone = forms.ChoiceField(label=gettext_lazy("Time zone"), widget=LongSelect)
 
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        initial = {"language": user.language or self.AUTO, "time_zone": user.time_zone or self.AUTO}
-        super().__init__(*args, initial=initial, auto_id="region-%s", **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
+        super().__init__(data, user=user)
+        self.initial = {name: value or self.AUTO for name, value in self.initial.items()}
         zone = _("The forum's: %(zone)s") % {"zone": user.account.time_zone.replace("_", " ")}
         self.set_choices("language", [(self.AUTO, _("The one my browser asks for")), *language_choices()])
         self.set_choices("time_zone", [(self.AUTO, zone), *time_zone_choices()])
@@ -145,17 +151,16 @@ class RegionForm(Form):
         return {name: None if value == self.AUTO else value for name, value in super().clean().items()}
 
 
-class ShortcutsForm(Form):
+class ShortcutsForm(UserForm):
     """The preference of a user of the team."""
+
+    id_format = "shortcuts-%s"
 
     shortcuts = forms.BooleanField(
         label=gettext_lazy("Single keys act on the pages of the team"),
         help_text=gettext_lazy("Switch this off if you use speech input, or if keys are pressed by mistake."),
         required=False,
     )
-
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"shortcuts": user.shortcuts}, auto_id="shortcuts-%s", **kwargs)
 
 
 class Profile(Page):
@@ -164,7 +169,7 @@ class Profile(Page):
     request: UserRequest
     template_name = "accounts/profile/profile.html"
     access = "user"
-    parts: dict[str, type[ProfileForm | NotificationForm | PrivacyForm | RegionForm | ShortcutsForm]] = {
+    parts: dict[str, type[UserForm]] = {
         "about": ProfileForm,
         "notification": NotificationForm,
         "privacy": PrivacyForm,
@@ -191,11 +196,9 @@ class Profile(Page):
             messages.success(request, _("Saved."))
         return redirect("accounts-profile")
 
-    def render_parts(self, part: str = "", form: Form | None = None) -> HttpResponse:
+    def render_parts(self, part: str = "", form: UserForm | None = None) -> HttpResponse:
         """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
-        all_forms: dict[str, Form] = {
-            name: form_class(user=self.request.user) for name, form_class in self.parts.items() if name != part
-        }
+        all_forms = {name: form_class(user=self.request.user) for name, form_class in self.parts.items()}
         if form is not None:
             all_forms[part] = form
         status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
@@ -203,20 +206,18 @@ class Profile(Page):
 
 
 class EmailForm(PasswordConfirmationForm):
+    id_format = "email-%s"
+
     email = EmailFormField(label=gettext_lazy("New e-mail"))
     current = CurrentPassword()
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, auto_id="email-%s", **kwargs)
-
 
 class PasswordForm(PasswordConfirmationForm):
+    id_format = "password-%s"
+
     current = CurrentPassword()
     password = NewPassword(label=gettext_lazy("New password"))
     ends_access = EndAccess()
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, auto_id="password-%s", **kwargs)
 
     def clean(self) -> dict[str, Any]:
         values = super().clean()
@@ -292,12 +293,10 @@ class Security(Page):
         rotate_token(self.request)
         messages.success(self.request, _("Your password is changed. You are signed out everywhere else."))
 
-    def render_parts(self, part: str = "", form: Form | None = None) -> HttpResponse:
+    def render_parts(self, part: str = "", form: EmailForm | PasswordForm | None = None) -> HttpResponse:
         """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
         request = self.request
-        all_forms: dict[str, Form] = {
-            name: form_class(request=request) for name, form_class in self.parts.items() if name != part
-        }
+        all_forms = {name: form_class(request=request) for name, form_class in self.parts.items()}
         if form is not None:
             all_forms[part] = form
         status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY

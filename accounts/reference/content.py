@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache, partial
-from typing import Any, cast
+from typing import cast
 
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -15,15 +15,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
 
 from accounts.examples.code import CODE_LANGUAGES, CodeLanguage
-from accounts.examples.operations import INTERFACES, Example, FilledExample, document_body, examples, sections
+from accounts.examples.operations import INTERFACES, Example, FilledExample, document_body, sections
 from accounts.reference.fields import FieldTable, component_name, component_table, field_table, parameter_table
 from accounts.reference.guide import ADDRESS, Chapter, chapters
 from core.openapi.document import document, resolve
 from core.openapi.values import JSONSchema
 from core.pages.templates import render_part
 
-# The operation that the first page shows.
-FIRST_OPERATION = "read_account"
 ERRORS_SLUG = "errors"
 # With more alternatives than this, a page links to the tables of the objects on other pages, and does not repeat them.
 MAX_ALTERNATIVES = 3
@@ -39,7 +37,7 @@ class ReferencePage:
     title: str | Promise
     # The name of the template of the content, and a function for its context, which gets the language of the code.
     template: str
-    context: Callable[[CodeLanguage], dict[str, Any]]
+    context: Callable[[CodeLanguage], dict[str, object]]
     # True for a chapter of the guide, which is in English only.
     is_english: bool = False
 
@@ -56,7 +54,7 @@ def groups() -> dict[str | Promise, list[ReferencePage]]:
         # The catalogue has the tags of the OpenAPI document.
         page = ReferencePage(slug, gettext_lazy(section[0].tag), "resource", partial(resource_context, slug))
         groups.setdefault(INTERFACES[section[0].language], []).append(page)
-    errors = ReferencePage(ERRORS_SLUG, gettext_lazy("Errors"), "errors", errors_context)
+    errors = ReferencePage(ERRORS_SLUG, gettext_lazy("Errors"), "errors", lambda _language: {"errors": error_entries()})
     groups[INTERFACES[""]].append(errors)
     groups[gettext_lazy("Guide")] = [
         ReferencePage(chapter.slug, chapter.title, "chapter", partial(chapter_context, chapter), is_english=True)
@@ -91,7 +89,7 @@ def resource_context(slug: str, code_language: CodeLanguage) -> dict[str, object
         "interface": INTERFACES[section[0].language],
         # The chapters of the guide whose titles name the resource.
         "chapters": [chapter for chapter in chapters() if chapter.level == 3 and word in chapter.title.casefold()],
-        "objects": object_tables(slug),
+        "objects": [component_table(name) for name in object_names(slug)],
         "operations": [operation_entry(example, code_language) for example in section],
         "code_languages": CODE_LANGUAGES.values(),
         "code_language": code_language,
@@ -100,15 +98,6 @@ def resource_context(slug: str, code_language: CodeLanguage) -> dict[str, object
 
 def chapter_context(chapter: Chapter, _code_language: CodeLanguage) -> dict[str, object]:
     return {"chapter": chapter}
-
-
-def errors_context(_code_language: CodeLanguage) -> dict[str, object]:
-    return {"errors": error_entries()}
-
-
-def first_code(code_language: CodeLanguage) -> str:
-    """Return the code that the first page shows."""
-    return example_code(examples()[FIRST_OPERATION], code_language)
 
 
 @dataclass(frozen=True)
@@ -251,7 +240,7 @@ def object_names(slug: str) -> list[str]:
     return list(names)
 
 
-def references_in(schema: Any) -> Iterator[str]:
+def references_in(schema: object) -> Iterator[str]:
     """Yield the names of the objects that a schema refers to."""
     if isinstance(schema, list):
         for inner in schema:
@@ -270,11 +259,6 @@ def object_paths() -> dict[str, str]:
         for name in object_names(slug):
             paths.setdefault(name, f"{reverse('accounts-docs-page', args=[slug])}#{name}")
     return paths
-
-
-def object_tables(slug: str) -> list[FieldTable]:
-    """Return the tables of the objects of a page."""
-    return [component_table(name) for name in object_names(slug)]
 
 
 def links_of(schema: JSONSchema, slug: str) -> Links:

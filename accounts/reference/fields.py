@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -122,7 +121,7 @@ def component_name(schema: JSONSchema) -> str:
 
     The schemas of a new row (`NewClient`) and of changes (`ClientChanges`) belong to one object.
     """
-    name = schema.get("$ref", "").rpartition("/")[2]
+    name: str = schema.get("$ref", "").rpartition("/")[2]
     return name.removeprefix("New").replace("Changes", "")
 
 
@@ -157,9 +156,10 @@ def properties_of(schema: JSONSchema) -> dict[str, JSONSchema]:
     return {name: inner for _type, option in types_of(schema) for name, inner in option.get("properties", {}).items()}
 
 
-def values_of(schema: JSONSchema) -> list[Any]:
+def values_of(schema: JSONSchema) -> list[object]:
     """Return the only values that a schema allows. Return an empty list if it does not list them."""
-    return schema.get("enum") or ([schema["const"]] if "const" in schema else [])
+    values: list[object] = schema.get("enum") or ([schema["const"]] if "const" in schema else [])
+    return values
 
 
 def shown_types(schema: JSONSchema, *, is_request: bool) -> Iterator[tuple[str, JSONSchema]]:
@@ -243,6 +243,6 @@ def choices_of(schema: JSONSchema) -> list[str]:
     return list(choices)
 
 
-def to_json_text(value: Any) -> str:
+def to_json_text(value: object) -> str:
     """Return a value as JSON, without the quotation marks of a string."""
     return json.dumps(value, ensure_ascii=False).strip('"')

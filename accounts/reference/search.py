@@ -8,7 +8,8 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from accounts.examples.operations import sections
-from accounts.reference.content import ERRORS_SLUG, error_entries, object_tables, pages
+from accounts.reference.content import ERRORS_SLUG, error_entries, object_names, pages
+from accounts.reference.fields import component_table
 from accounts.reference.guide import chapters
 
 MAX_RESULTS = 50
@@ -78,13 +79,13 @@ def resource_entries() -> Iterator[SearchEntry]:
                 f"{example.method} {example.path} {_(example.description)}",
                 hidden=f"{example.summary} {example.description}",
             )
-        for table in object_tables(slug):
-            for row in table.rows:
+        for name in object_names(slug):
+            for row in component_table(name).rows:
                 description = _(row.description) if row.description else ""
                 yield SearchEntry(
-                    f"{path}#{table.name}.{row.name}",
+                    f"{path}#{name}.{row.name}",
                     row.name,
-                    f"{title}: {table.name}",
+                    f"{title}: {name}",
                     f"{row.type}. {description}".rstrip(),
                     hidden=row.description,
                 )

@@ -114,8 +114,7 @@ class RoleMixin(models.Model):
     @transaction.atomic(savepoint=False)
     def change_role(self, role: str, *, by: Self) -> None:
         """Change the role. Raise PermissionDenied if `by` may not change it, and FieldError if `by` is the same user."""
-        self._lock(by)
-        self._check_managed(by)
+        self._lock_managed(by)
         self._refuse_self(by)
         if role not in Role.values:
             raise FieldError("role", _("is not one of those that there are"))
@@ -131,8 +130,7 @@ class RoleMixin(models.Model):
 
         Raise PermissionDenied if `by` may not manage the user, and FieldError if `by` is the same user.
         """
-        self._lock(by)
-        self._check_managed(by)
+        self._lock_managed(by)
         self._refuse_self(by)
         self.is_active = False
         self._save("is_active")
@@ -142,8 +140,7 @@ class RoleMixin(models.Model):
     @transaction.atomic(savepoint=False)
     def reactivate(self, *, by: Self) -> None:
         """Enable sign-in again, which also ends a block. Raise PermissionDenied if `by` may not manage the user."""
-        self._lock(by)
-        self._check_managed(by)
+        self._lock_managed(by)
         self._activate()
 
     @transaction.atomic(savepoint=False)
@@ -175,16 +172,14 @@ class RoleMixin(models.Model):
         Raise PermissionDenied unless `by` is the same user or may manage the user.
         """
         if by.id != self.id:
-            self._lock(by)
-            self._check_managed(by)
+            self._lock_managed(by)
         self.tokens.filter(id=id, revoked_at=None).update(revoked_at=timezone.now())
 
     @transaction.atomic(savepoint=False)
     def end_sessions(self, *, by: Self) -> None:
         """End all sessions of the user. Raise PermissionDenied unless `by` is the same user or may manage the user."""
         if by.id != self.id:
-            self._lock(by)
-            self._check_managed(by)
+            self._lock_managed(by)
         self.sessions.all().delete()
 
     def _activate(self) -> None:
@@ -208,7 +203,9 @@ class RoleMixin(models.Model):
             user.role, user.is_active = locked[user.id].role, locked[user.id].is_active
             user.blocked_at = locked[user.id].blocked_at
 
-    def _check_managed(self, by: Self) -> None:
+    def _lock_managed(self, by: Self) -> None:
+        """Lock both users. Raise PermissionDenied if `by` may not manage this one."""
+        self._lock(by)
         if not by.may_manage(self):
             raise PermissionDenied(ONLY_OWNERS if by.assignable_roles else ONLY_ADMINS)
 

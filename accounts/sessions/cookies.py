@@ -4,10 +4,11 @@ The `__Host-` prefix limits each cookie to one host, so that a tenant cannot set
 """
 
 from datetime import timedelta
+from typing import Literal
 
 from django.conf import settings
 from django.contrib.messages.storage.cookie import CookieStorage
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 
 SESSION_COOKIE = f"{settings.COOKIE_PREFIX}session"
 # The nonce of a browser that has begun a hand-over.
@@ -26,24 +27,18 @@ class Messages(CookieStorage):
     cookie_name = f"{settings.COOKIE_PREFIX}messages"
 
 
-def set_cookie(response: HttpResponse, name: str, value: str, lifetime: timedelta) -> None:
-    _set_cookie(response, name, value, int(lifetime.total_seconds()))
+def set_cookie(
+    response: HttpResponse,
+    name: str,
+    value: str,
+    lifetime: timedelta | None,
+    *,
+    samesite: Literal["Lax", "Strict"] = "Lax",
+) -> None:
+    """Set a cookie. With the lifetime None, the browser deletes it when it is closed."""
+    response.set_cookie(name, value, max_age=lifetime, secure=settings.HTTPS, httponly=True, samesite=samesite)
 
 
 def delete_cookie(response: HttpResponse, name: str) -> None:
-    _set_cookie(response, name, "", 0)
-
-
-def _set_cookie(response: HttpResponse, name: str, value: str, seconds: int) -> None:
-    response.set_cookie(name, value, max_age=seconds, path="/", secure=settings.HTTPS, httponly=True, samesite="Lax")
-
-
-def set_visit_cookie(response: HttpResponse, name: str, value: str) -> None:
-    """Set a cookie for the rest of the visit. It has no expiry, so the browser deletes it when it is closed."""
-    response.set_cookie(name, value, path="/", secure=settings.HTTPS, httponly=True, samesite="Strict")
-
-
-def delete_visit_cookie(request: HttpRequest, response: HttpResponse, name: str) -> None:
-    if name in request.COOKIES:
-        # `HttpResponse.delete_cookie` would set no `Secure`, which the `__Host-` prefix requires.
-        response.set_cookie(name, "", max_age=0, path="/", secure=settings.HTTPS, httponly=True, samesite="Strict")
+    # `HttpResponse.delete_cookie` would set no `Secure`, which the `__Host-` prefix requires.
+    set_cookie(response, name, "", timedelta())

@@ -75,12 +75,8 @@ class SessionQuerySet(models.QuerySet["Session"]):
         if len(secret) > MAX_SECRET_LENGTH:
             return None
         now = timezone.now()
-        session = _active_session.first(
-            account_id=account_id,
-            digest=digest_of(secret),
-            domain=domain,
-            now=now,
-            oldest=now - Session.MAX_LIFETIME,
+        session: Session | None = _active_session.first(
+            account_id=account_id, digest=digest_of(secret), domain=domain, now=now, oldest=now - Session.MAX_LIFETIME
         )
         if session is not None:
             session.user.account = session.account
@@ -164,7 +160,7 @@ class Session(TenantModel):
         constraints = [models.UniqueConstraint(fields=["account", "digest"], name="session_digest_unique")]
         indexes = [
             # There is no index for housekeeping, which may scan the table for expired sessions.
-            models.Index(fields=["account", "user_id"], name="session_of_user"),
+            models.Index(fields=["account", "user_id"], name="session_of_user")
         ]
 
     def __str__(self) -> str:

@@ -17,21 +17,29 @@ from core.pages.formatting import time_text
 if TYPE_CHECKING:
     from accounts.tokens.models import APIToken
 
-# The purpose of the links to set a password.
-PASSWORD = "password"  # noqa: S105  # a purpose
+# The purposes of the links to set a password, and to sign up.
+PASSWORD, SIGN_UP = "password", "sign-up"
 
 
-def email_user(user: User, template: str, request: PageRequest, *, to: str = "", **context: Any) -> None:
-    """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`.
-
-    `context` may contain `urgent`.
-    """
+def email_user(
+    user: User,
+    template: str,
+    request: PageRequest,
+    *,
+    to: str = "",
+    urgent: bool = True,
+    deliver: bool = True,
+    **context: object,
+) -> None:
+    """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`."""
     mail.send(
         to or user.email,
         template,
         account_id=request.account.id,
         language=language_of_emails(user, request),
         sender=request.site.name,
+        urgent=urgent,
+        deliver=deliver,
         **context,
     )
 
@@ -50,46 +58,25 @@ def email_password_link(user: User, request: PageRequest, *, deliver: bool = Tru
 
 def email_password_changed(user: User, request: PageRequest) -> None:
     """Tell a user that the password was changed."""
-    email_user(
-        user,
-        "accounts/mail/password_changed.txt",
-        request,
-        urgent=False,
-        url=request.address.own_url + reverse("accounts-password"),
-    )
+    url = request.address.own_url + reverse("accounts-password")
+    email_user(user, "accounts/mail/password_changed.txt", request, urgent=False, url=url)
 
 
 def email_new_browser(user: User, request: PageRequest, session: Session) -> None:
     """Tell a user of a sign-in from a browser in which they have not signed in before."""
     url = request.address.own_url + reverse("accounts-security")
     with translation.override(language_of_emails(user, request)):
-        browser = browser_name(session)
-    email_user(
-        user,
-        "accounts/mail/new_browser.txt",
-        request,
-        urgent=False,
-        browser=browser,
-        url=url,
-        **circumstances(user, request),
-    )
+        values: dict[str, Any] = circumstances(user, request) | {"browser": browser_name(session), "url": url}
+    email_user(user, "accounts/mail/new_browser.txt", request, urgent=False, **values)
 
 
 def email_new_token(user: User, request: PageRequest, token: "APIToken") -> None:
     """Tell a user that a token was created in their name."""
-    url = request.address.own_url + reverse("accounts-tokens")
-    email_user(
-        user,
-        "accounts/mail/new_token.txt",
-        request,
-        urgent=False,
-        label=token.label,
-        url=url,
-        **circumstances(user, request),
-    )
+    values: dict[str, Any] = {"label": token.label, "url": request.address.own_url + reverse("accounts-tokens")}
+    email_user(user, "accounts/mail/new_token.txt", request, urgent=False, **values, **circumstances(user, request))
 
 
-def circumstances(user: User, request: PageRequest) -> dict[str, str]:
+def circumstances(user: User, request: PageRequest) -> dict[str, Any]:
     """Return the time and the client address of the request, as the e-mail shows them, and the user's login."""
     zone = user.time_zone or request.account.time_zone
     with translation.override(language_of_emails(user, request)), timezone.override(zone):

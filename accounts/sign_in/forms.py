@@ -1,10 +1,10 @@
 """The fields of forms with which users confirm who they are: the current password, and the code of an e-mail."""
 
 import re
-from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
@@ -31,7 +31,7 @@ class Code(forms.CharField):
         attributes = {"autocomplete": "one-time-code", "inputmode": "numeric", "class": "short"}
         super().__init__(label=_("Code from the e-mail"), max_length=20, widget=forms.TextInput(attrs=attributes))
 
-    def clean(self, value: Any) -> Any:
+    def clean(self, value: object) -> str:
         code = re.sub(r"[\s-]", "", super().clean(value))
         if code and not (code.isascii() and code.isdigit() and len(code) == SignInCode.DIGITS):
             raise ValidationError(_("A code has six digits"))
@@ -52,8 +52,8 @@ class EndAccess(forms.BooleanField):
 class PasswordConfirmationForm(Form):
     """A form that asks for the current password, in the field `current`, because somebody else may be using the browser."""
 
-    def __init__(self, *args: Any, request: UserRequest, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, request: UserRequest) -> None:
+        super().__init__(data)
         self.request = request
 
     def clean_current(self) -> str:

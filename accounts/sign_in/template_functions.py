@@ -1,10 +1,9 @@
 """Functions for templates: the switcher between the sites of an account."""
 
-from typing import Any
-
 from jinja2 import pass_context
 from jinja2.runtime import Context
 
+from accounts.hosts.requests import PageRequest
 from accounts.sign_in.pages.handover import switch_url
 from core.pages.templates import template_function
 
@@ -16,7 +15,8 @@ def other_sites(context: Context) -> list[tuple[str, str]]:
 
     Visitors get no list, because an account may have forums for customers who should not know of each other.
     """
-    request: Any = context["request"]
+    request: PageRequest = context["request"]
+    # A page of an error may be shown before the user and the site are known.
     user, site = getattr(request, "user", None), getattr(request, "site", None)
     if user is None or site is None or not site.has_siblings:
         return []

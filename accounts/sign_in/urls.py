@@ -1,6 +1,10 @@
 from django.urls import path
 
-from accounts.sign_in.pages import code, handover, password_reset, registration, sign_in
+from accounts.sign_in.emails import PASSWORD, SIGN_UP
+from accounts.sign_in.pages import code, email_links, handover, password_reset, registration, sign_in
+
+sign_up_sent = email_links.EmailSent.as_view(purpose=SIGN_UP, retry_route="accounts-sign-up")
+password_sent = email_links.EmailSent.as_view(purpose=PASSWORD, retry_route="accounts-password")
 
 urlpatterns = [
     path("app/sign-in", sign_in.SignIn.as_view(), name="accounts-sign-in"),
@@ -13,10 +17,10 @@ urlpatterns = [
     path("app/sign-out", sign_in.SignOut.as_view(), name="accounts-sign-out"),
     path("app/language", sign_in.ChangeLanguage.as_view(), name="accounts-language"),
     path("app/sign-up", registration.SignUp.as_view(), name="accounts-sign-up"),
-    path("app/sign-up/sent", registration.SignUpSent.as_view(), name="accounts-sign-up-sent"),
+    path("app/sign-up/sent", sign_up_sent, name="accounts-sign-up-sent"),
     path("app/sign-up/finish", registration.SignUpFinish.as_view(), name="accounts-sign-up-finish"),
     path("app/invitation", registration.AcceptInvitation.as_view(), name="accounts-invitation"),
     path("app/password", password_reset.PasswordReset.as_view(), name="accounts-password"),
-    path("app/password/sent", password_reset.PasswordResetSent.as_view(), name="accounts-password-sent"),
+    path("app/password/sent", password_sent, name="accounts-password-sent"),
     path("app/password/new", password_reset.PasswordResetConfirm.as_view(), name="accounts-password-new"),
 ]

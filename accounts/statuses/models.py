@@ -1,6 +1,6 @@
 """Statuses of posts, deals and clients. Each account has its own."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
@@ -11,6 +11,7 @@ from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 
 from accounts.statuses.pipelines import Pipeline
+from core.db.locks import LockableQuerySet
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel, folded_fields
 from core.errors import FieldError
@@ -32,11 +33,6 @@ STATUS_OF_DEAL = (
     & Q(probability__range=(0, 100))
     & (Q(outcome="open", closed=False) | Q(outcome__in=("won", "lost"), closed=True))
 ) | (~Q(kind="deal") & Q(outcome=None, probability=None, pipeline_id=None, rot_days=None))
-
-
-class StatusQuerySet(models.QuerySet["Status"]):
-    def locked(self) -> Self:
-        return self.select_for_update(no_key=True, of=("self",))
 
 
 class Status(Ordered, TenantModel):
@@ -64,8 +60,9 @@ class Status(Ordered, TenantModel):
         WON = "won"
         LOST = "lost"
 
-    # (kind, code, name, color, closed). Pages translate the names (`status_name`).
-    DEFAULTS = (
+    # The kind, code, name, colour, and whether the status is closed. Statuses of deals also have the outcome, the probability and the days
+    # to rot. Pages translate the names (`status_name`).
+    DEFAULTS: tuple[tuple[Any, ...], ...] = (
         (Kind.POST, "new", gettext_noop("New"), "#6b7280", False),
         (Kind.POST, "accepted", gettext_noop("Accepted"), "#2563eb", False),
         (Kind.POST, "planned", gettext_noop("Planned"), "#7c3aed", False),
@@ -74,21 +71,12 @@ class Status(Ordered, TenantModel):
         (Kind.POST, "completed", gettext_noop("Done"), "#16a34a", True),
         (Kind.POST, "rejected", gettext_noop("Rejected"), "#dc2626", True),
         (Kind.POST, "duplicate", gettext_noop("Duplicate"), "#4b5563", True),
-        (Kind.DEAL, "new", gettext_noop("New"), "#6b7280", False),
-        (Kind.DEAL, "qualified", gettext_noop("Qualified"), "#2563eb", False),
-        (Kind.DEAL, "proposal", gettext_noop("Proposal"), "#7c3aed", False),
-        (Kind.DEAL, "won", gettext_noop("Won"), "#16a34a", True),
-        (Kind.DEAL, "lost", gettext_noop("Lost"), "#dc2626", True),
+        (Kind.DEAL, "new", gettext_noop("New"), "#6b7280", False, Outcome.OPEN, 10, 7),
+        (Kind.DEAL, "qualified", gettext_noop("Qualified"), "#2563eb", False, Outcome.OPEN, 30, 14),
+        (Kind.DEAL, "proposal", gettext_noop("Proposal"), "#7c3aed", False, Outcome.OPEN, 60, 14),
+        (Kind.DEAL, "won", gettext_noop("Won"), "#16a34a", True, Outcome.WON, 100, None),
+        (Kind.DEAL, "lost", gettext_noop("Lost"), "#dc2626", True, Outcome.LOST, 0, None),
     )
-
-    # The outcomes, probabilities and days to rot of the default statuses of deals, by code.
-    DEAL_DEFAULTS: "dict[str, tuple[str, int, int | None]]" = {
-        "new": (Outcome.OPEN, 10, 7),
-        "qualified": (Outcome.OPEN, 30, 14),
-        "proposal": (Outcome.OPEN, 60, 14),
-        "won": (Outcome.WON, 100, None),
-        "lost": (Outcome.LOST, 0, None),
-    }
     # The probability of a new open status of deals.
     DEFAULT_PROBABILITY = 50
     MAX_ROT_DAYS = 3650
@@ -127,7 +115,7 @@ class Status(Ordered, TenantModel):
 
     search = Search(short=("code",), condition=Q(), not_searched={"color": "a colour code"})
 
-    objects = StatusQuerySet.as_manager()
+    objects = LockableQuerySet.as_manager()
 
     class Meta:
         default_related_name = "statuses"
@@ -151,30 +139,17 @@ class Status(Ordered, TenantModel):
     @classmethod
     def defaults(cls, account: "Account", pipeline: Pipeline) -> list["Status"]:
         """Return the statuses of a new account. Those of deals belong to the pipeline."""
-
-        def deal_defaults(code: str) -> dict[str, Any]:
-            outcome, probability, rot_days = cls.DEAL_DEFAULTS[code]
-            return {
-                "outcome": outcome,
-                "probability": probability,
-                "rot_days": rot_days,
-                "pipeline_id": pipeline.id,
-            }
-
-        return [
-            cls(
-                account=account,
-                kind=kind,
-                code=code,
-                name=name,
-                color=color,
-                closed=closed,
-                on_roadmap=cls.is_on_roadmap_by_default(kind, code),
-                position=position,
-                **(deal_defaults(code) if kind == cls.Kind.DEAL else {}),
+        statuses = []
+        for position, (kind, code, name, color, closed, *deal) in enumerate(cls.DEFAULTS, start=1):
+            status = cls(
+                account=account, kind=kind, code=code, name=name, color=color, closed=closed, position=position
             )
-            for position, (kind, code, name, color, closed) in enumerate(cls.DEFAULTS, start=1)
-        ]
+            status.on_roadmap = cls.is_on_roadmap_by_default(kind, code)
+            if deal:
+                status.pipeline_id = pipeline.id
+                status.outcome, status.probability, status.rot_days = deal
+            statuses.append(status)
+        return statuses
 
     @classmethod
     def make_placeholder(cls, pipeline_id: int | None = None) -> "Status":

@@ -1,8 +1,8 @@
 """Pipelines: the ways that deals take, each with statuses of its own."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 
+from core.db.locks import LockableQuerySet
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel, folded_fields
 from core.errors import FieldError
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
 MAX_NAME = 255
 # The maximum length of the addition to the name of a moved status.
 MAX_SUFFIX = 100
-
-
-class PipelineQuerySet(models.QuerySet["Pipeline"]):
-    def locked(self) -> Self:
-        return self.select_for_update(no_key=True, of=("self",))
 
 
 class Pipeline(Ordered, TenantModel):
@@ -56,7 +52,7 @@ class Pipeline(Ordered, TenantModel):
 
     search = Search(condition=Q())
 
-    objects = PipelineQuerySet.as_manager()
+    objects = LockableQuerySet.as_manager()
 
     class Meta:
         default_related_name = "pipelines"
@@ -73,7 +69,7 @@ class Pipeline(Ordered, TenantModel):
     def siblings(self) -> "models.QuerySet[Pipeline]":
         return self.account.pipelines.all()
 
-    def write(self, values: dict[str, Any]) -> None:
+    def write(self, values: Mapping[str, object]) -> None:
         """Insert the pipeline with the values, or update the fields in `values`. Without a position, a new pipeline comes last."""
         for name, value in values.items():
             setattr(self, name, value)

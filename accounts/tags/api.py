@@ -37,7 +37,7 @@ class TagViewSet(JSONViewSet):
         return Response(tags_in_use(self.request.user, self.kind))
 
 
-def tags_in_use(user: "User", kind: str) -> list[dict[str, Any]]:
+def tags_in_use(user: "User", kind: str) -> list[dict[str, object]]:
     """Return the id, name and count of the tags of the resources of the kind that the user may access, most used first."""
     tags = user.account.tags.all()
     if not user.access.is_limited:

@@ -1,7 +1,6 @@
 """Authentication by an API token, for the Account API."""
 
 import re
-from typing import Any
 
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
@@ -24,7 +23,7 @@ class TokenAuthentication(BaseAuthentication):
     """
 
     def authenticate(self, request: Request) -> tuple[User, APIToken] | None:
-        tokens: list[Any] = []
+        tokens: list[object] = []
         scheme, _, value = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() in {"bearer", "token"}:
             value = value.strip()
@@ -44,12 +43,14 @@ class TokenAuthentication(BaseAuthentication):
         attach_account(request, row.user, row.account)
         return row.user, row
 
-    def find(self, request: Request, tokens: list[Any]) -> APIToken | None:
+    def find(self, request: Request, tokens: list[object]) -> APIToken | None:
         """Return the stored token. Return None if the tokens of the request differ, or if the host is one of another account."""
         address = account_request(request).address
-        if not all(isinstance(token, str) and len(token) <= APIToken.MAX_LENGTH for token in tokens):
-            return None
-        full_tokens = {token if "/" in token else f"{token}/{address.prefix}" for token in tokens}
+        full_tokens = set()
+        for token in tokens:
+            if not isinstance(token, str) or len(token) > APIToken.MAX_LENGTH:
+                return None
+            full_tokens.add(token if "/" in token else f"{token}/{address.prefix}")
         if len(full_tokens) > 1:
             return None
         row = APIToken.objects.find_by_token(full_tokens.pop())

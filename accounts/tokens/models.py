@@ -59,7 +59,8 @@ class APITokenQuerySet(models.QuerySet["APIToken"]):
 
     def find_by_token(self, token: str) -> "APIToken | None":
         """Return the row of a usable token, with its user and account, or None."""
-        return _usable_token.first(digest=APIToken.digest_of(token), now=timezone.now())
+        row: APIToken | None = _usable_token.first(digest=APIToken.digest_of(token), now=timezone.now())
+        return row
 
 
 @prepared(digest=bytes, now=datetime)
@@ -95,7 +96,7 @@ class APIToken(TenantModel):
         default_related_name = "tokens"
         constraints = [
             # Unique among all accounts, because the token determines the account.
-            models.UniqueConstraint(fields=["digest"], name="apitoken_digest_unique"),
+            models.UniqueConstraint(fields=["digest"], name="apitoken_digest_unique")
         ]
         indexes = [models.Index(fields=["account", "user_id"], name="apitoken_of_user")]
 

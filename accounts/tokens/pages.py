@@ -1,11 +1,13 @@
 """The form of a new token, and the action that revokes one."""
 
+from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import Any
 
 from django import forms
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -57,8 +59,10 @@ class TokenForm(Form):
     current = CurrentPassword()
     code = Code()
 
-    def __init__(self, *args: Any, request: UserRequest, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, data: QueryDict | None = None, *, request: UserRequest, initial: Mapping[str, object] | None = None
+    ) -> None:
+        super().__init__(data, initial=initial)
         self.request = request
         self.secret = request.COOKIES.get(CODE_COOKIE, "")
         self.fields["current"].required = self.fields["code"].required = False
@@ -130,9 +134,7 @@ class RevokeToken(Page):
     access = "team"
 
     def post(self, request: UserRequest, id: int) -> HttpResponse:
-        token = request.account.tokens.filter(user_id=request.user.id, id=id).first()
-        if token is None:
-            raise Http404
+        token = get_object_or_404(request.account.tokens, user_id=request.user.id, id=id)
         revoke = partial(request.user.revoke_token, id, by=request.user)
         self.perform(revoke, success_message=_("“%(label)s” is revoked.") % {"label": token.label or token.hint})
         return redirect("accounts-tokens")

@@ -7,7 +7,7 @@ that scripts cannot read. It is valid only together with the session in which th
 from django.http import HttpResponse
 
 from accounts.hosts.requests import UserRequest
-from accounts.sessions.cookies import VISIT_TOKEN_COOKIE, set_visit_cookie
+from accounts.sessions.cookies import VISIT_TOKEN_COOKIE, set_cookie
 from accounts.tokens.models import APIToken
 from core.sealing import SealError, seal, unseal
 
@@ -18,7 +18,8 @@ MAX_COOKIE_LENGTH = 1000
 
 def set_visit_token(request: UserRequest, response: HttpResponse, token: str) -> None:
     """Store a token for the rest of the visit."""
-    set_visit_cookie(response, VISIT_TOKEN_COOKIE, seal([request.account.id, request.session.id, token], PURPOSE))
+    sealed = seal([request.account.id, request.session.id, token], PURPOSE)
+    set_cookie(response, VISIT_TOKEN_COOKIE, sealed, None, samesite="Strict")
 
 
 def read_visit_token(request: UserRequest) -> str:

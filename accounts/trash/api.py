@@ -38,7 +38,7 @@ class TrashViewSet(Paged, JSONViewSet):
         rows = self.paginate_queryset(trash_contents(self.account, self.selected_models(), limit=self.page.stop))
         return self.get_paginated_response([self.represent(row) for row in rows])
 
-    def represent(self, row: dict[str, Any]) -> dict[str, Any]:
+    def represent(self, row: dict[str, Any]) -> dict[str, object]:
         return {
             "id": row["id"],
             "resource": row["resource"],
@@ -48,7 +48,7 @@ class TrashViewSet(Paged, JSONViewSet):
         }
 
     def restore(self, request: Request, id: int) -> HttpResponse:
-        def act() -> tuple[ResourceViewSet, Any]:
+        def act() -> tuple[ResourceViewSet, object]:
             self.check()
             restored = restore(self.account, self.selected_models(), id)
             if restored is None:

@@ -39,11 +39,7 @@ class TrashPage(SettingsPage):
             row["kind"] = resources[row["resource"]]
             row["by"], row["until"] = users_by_id.get(row["trashed_by_id"]), row["trashed_at"] + KEPT_FOR
         return self.render(
-            rows=rows,
-            page=page,
-            more=len(rows_and_next) > page.size,
-            kind=kind,
-            kinds=resources.values(),
+            rows=rows, page=page, more=len(rows_and_next) > page.size, kind=kind, kinds=resources.values()
         )
 
     def restore(self, request: UserRequest) -> HttpResponse:

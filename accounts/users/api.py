@@ -1,10 +1,11 @@
 """Users in the Account API, and the validation of new users in both APIs."""
 
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
@@ -30,7 +31,7 @@ class UniqueName(TextField):
     parent: "NewUserSerializer"  # the only serializer with such fields
     default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE_MESSAGE}
 
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         text = cast(str, super().to_internal_value(data))
         if has_invisible(text):
             self.fail("invisible")
@@ -48,10 +49,10 @@ class UniqueEmail(UniqueName, EmailField):
 
 
 class Password(TextField):
-    def to_internal_value(self, data: Any) -> str:
+    def to_internal_value(self, data: object) -> str:
         password = cast(str, super().to_internal_value(data))
-        data = self.parent.initial_data
-        user_fields = {name: data[name] for name in ("login", "email", "name") if isinstance(data.get(name), str)}
+        sent = self.parent.initial_data
+        user_fields = {name: sent[name] for name in ("login", "email", "name") if isinstance(sent.get(name), str)}
         if errors := find_password_errors(password, User(**user_fields)):
             raise FieldErrors(errors)
         return password
@@ -128,9 +129,7 @@ class UserViewSet(Listing, JSONViewSet):
         """End the sessions of a user on the pages, whatever the user's role."""
 
         def act() -> None:
-            user = self.account.users.filter(id=id).first()
-            if user is None:
-                raise Http404
+            user = get_object_or_404(self.account.users, id=id)
             user.account = self.account
             self.check()
             user.end_sessions(by=request.user)

@@ -33,9 +33,7 @@ class LoginFormField(forms.CharField):
 
     is_trimmed = False
 
-    default_validators = [
-        RegexValidator(rf"^{User.LOGIN_PATTERN}\Z", _("Can't have a colon")),
-    ]
+    default_validators = [RegexValidator(rf"^{User.LOGIN_PATTERN}\Z", _("Can't have a colon"))]
 
     def __init__(self, **kwargs: Any) -> None:
         help_text = _("The short name that you can sign in with, as well as with your e-mail.")

@@ -17,13 +17,12 @@ from accounts.users.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.users.names import check_visible
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
+from core.http.throttling import HOUR
 from core.limits.rate_limits import hit
 from core.rows.trimmed import EmailKeyField, TrimmedCharField, fold_email
 
 if TYPE_CHECKING:
     from accounts.account.models import Account
-
-HOUR = 3600
 
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):

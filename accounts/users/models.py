@@ -94,7 +94,8 @@ class UserQuerySet(RoleQuerySet):
 
     def find_by_login(self, account_id: int, name: str) -> "User | None":
         """Return the user with the login, or else the user with the e-mail, together with the account."""
-        return _user_by_login.first(account_id=account_id, key=fold(name), email_key=fold_email(name))
+        user: User | None = _user_by_login.first(account_id=account_id, key=fold(name), email_key=fold_email(name))
+        return user
 
     def find_for_password_reset(self, account: Account, name: str) -> tuple["User", bool]:
         """Return the active user with the login, or else with the e-mail, and True. If there is no such user, return a user who
@@ -109,16 +110,18 @@ class UserQuerySet(RoleQuerySet):
         user = User(account=account, id=id, login=login, email=email, password=password, language=language)
         return user, is_known
 
-    def create_for(self, account: Account, *, login: str, email: str, password: str | None, **fields: Any) -> "User":
+    def create_for(self, account: Account, *, login: str, email: str, password: str | None, **fields: object) -> "User":
         """Create a user without checking whether the names are free. Raise FieldErrors for names with format characters or a website.
 
         A user without a password (None) signs in with codes (`accounts.sign_in.codes`).
         """
         check_visible(login=login, email=email)
         # Everyone sees the name. A login may be an e-mail address, of which only the team may see more than the local part.
-        values = {"name": login.partition("@")[0] or login, **fields}
+        values: dict[str, Any] = {"name": login.partition("@")[0] or login, **fields}
         check_without_website(login=login, name=values["name"])
-        return self.create(account=account, login=login, email=email, password=make_password(password), **values)
+        values |= {"login": login, "email": email, "password": make_password(password)}
+        user: User = self.create(account=account, **values)
+        return user
 
     def check_free(self, account_id: int, *, exclude_id: int | None = None, **names: str) -> None:
         """Raise FieldErrors for names that have format characters, and for names that equal or look like a name of another user.
@@ -157,22 +160,23 @@ class UserQuerySet(RoleQuerySet):
         email: str,
         password: str | None,
         name: str,
+        role: str = Role.MEMBER,
         site_ids: Sequence[int] = (),
-        **fields: Any,
+        **fields: object,
     ) -> "User":
         """Create a user, by default a member. Raise FieldErrors for a login or an e-mail that is taken.
 
         `site_ids` are the sites to which the user was invited.
         """
         self.check_free(account.id, login=login, email=email)
-        user = self.create_for(account, login=login, email=email, password=password, name=name, **fields)
+        user = self.create_for(account, login=login, email=email, password=password, name=name, role=role, **fields)
         user.is_new = True
         user_joined.send(User, user=user, site_ids=site_ids)
         return user
 
     @transaction.atomic(savepoint=False)
     def accept(
-        self, invitation: "Invitation", *, login: str, password: str | None, name: str, **fields: Any
+        self, invitation: "Invitation", *, login: str, password: str | None, name: str, language: str | None = None
     ) -> "User | None":
         """Create a user with the invitation's role.
 
@@ -188,12 +192,19 @@ class UserQuerySet(RoleQuerySet):
         same = type(invitation).objects.pending().filter(pk=invitation.pk, digest=invitation.digest)
         if not same.delete()[0]:
             return None
-        values: dict[str, Any] = {"login": login, "email": invitation.email, "password": password, "name": name}
-        values["site_ids"] = invitation.site_ids
-        return self.sign_up(invitation.account, role=invitation.role, **values, **fields)
+        return self.sign_up(
+            invitation.account,
+            login=login,
+            email=invitation.email,
+            password=password,
+            name=name,
+            role=invitation.role,
+            site_ids=invitation.site_ids,
+            language=language,
+        )
 
     @transaction.atomic(savepoint=False)
-    def find_or_join(self, site: AdmittingSite, *, email: str, name: str, **fields: Any) -> "User | None":
+    def find_or_join(self, site: AdmittingSite, *, email: str, name: str, language: str | None = None) -> "User | None":
         """Return the user with a confirmed e-mail. If there is none, accept the invitation of the e-mail, or else create a member.
 
         `email` is the address that received the code. Return None if the user with an equal e-mail is deactivated or has it in
@@ -211,13 +222,14 @@ class UserQuerySet(RoleQuerySet):
         is_admitted = site.admits(email, None)
         if invitation is None and not is_admitted:
             return None
-        guest = gettext("Guest %(number)d") % {"number": secrets.randbelow(9000) + 1000}
+        name = name or gettext("Guest %(number)d") % {"number": secrets.randbelow(9000) + 1000}
         # Do not derive them from the e-mail: everyone sees the name, and can search for the login to mention the user.
         login = f"user-{secrets.randbelow(10**9)}"
-        values: dict[str, Any] = {"login": login, "password": None, "name": name or guest}
-        if invitation is not None and (user := self.accept(invitation, **values, **fields)) is not None:
-            return user
-        return self.sign_up(account, email=email, **values, **fields) if is_admitted else None
+        if invitation is not None:
+            user = self.accept(invitation, login=login, password=None, name=name, language=language)
+        if user is None and is_admitted:
+            user = self.sign_up(account, login=login, email=email, password=None, name=name, language=language)
+        return user
 
     def find_for_code(self, site: AdmittingSite, email: str) -> "CodeRecipient":
         """Return the recipient of a sign-in code for a typed e-mail.
@@ -367,14 +379,15 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         return purpose, self.account_id, self.id, self.password, self.email
 
     @transaction.atomic(savepoint=False)
-    def change_profile(self, *, login: str, **values: Any) -> None:
+    def change_profile(self, *, login: str, name: str | None = None, **values: object) -> None:
         """Save the profile. Raise FieldErrors if the login equals or looks like that of another user, or if a name contains a website."""
-        changed = {"login": login, "name": values.get("name", self.name)}
-        check_without_website(**{field: name for field, name in changed.items() if name != getattr(self, field)})
+        name = self.name if name is None else name
+        changed = {"login": login, "name": name}
+        check_without_website(**{field: text for field, text in changed.items() if text != getattr(self, field)})
         # An unchanged login is not checked, because it may be older than the check for lookalikes.
         if fold(login) != self.login_key:
             User.objects.check_free(self.account_id, exclude_id=self.id, login=login)
-        self._change(login=login, **values)
+        self._change(login=login, name=name, **values)
 
     @transaction.atomic(savepoint=False)
     def change_email(self, email: str) -> None:
@@ -391,8 +404,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
 
         Raise PermissionDenied if `by` may not manage the user, and FieldError if there is no such group.
         """
-        self._lock(by)
-        self._check_managed(by)
+        self._lock_managed(by)
         # The lock keeps the group until the transaction ends.
         if group_id is not None and not self.account.user_groups.locked().filter(id=group_id).exists():
             raise FieldError("group_id", _("can't be found"), "missing")

@@ -1,12 +1,13 @@
 """The settings pages for users: the lists of the team, the members and the invitations, and the page of one user."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -32,9 +33,10 @@ from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, search, search_tr
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
+    from django.utils.functional import _StrPromise as StrPromise
 
 Role = User.Role
-ROLE_NAMES: dict[str, Any] = {
+ROLE_NAMES: "dict[str, StrPromise]" = {
     Role.OWNER: pgettext_lazy("role", "Owner"),
     Role.ADMIN: pgettext_lazy("role", "Admin"),
     Role.AGENT: pgettext_lazy("role", "Agent"),
@@ -75,13 +77,11 @@ class InvitationForm(Form):
     email = EmailFormField()
     role = AnyRole(label=gettext_lazy("Role"), choices=lambda: role_choices([Role.AGENT, Role.ADMIN, Role.MEMBER]))
     site_id = forms.TypedChoiceField(
-        label=gettext_lazy("Forum"),
-        coerce=int,
-        help_text=gettext_lazy("Of a member. The team belongs to all forums."),
+        label=gettext_lazy("Forum"), coerce=int, help_text=gettext_lazy("Of a member. The team belongs to all forums.")
     )
 
-    def __init__(self, *args: Any, account: Account, site_id: int, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"site_id": site_id}, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, account: Account, site_id: int) -> None:
+        super().__init__(data, initial={"site_id": site_id})
         self.account = account
         self.site_names = {id: name for id, name, _host in sites.list_all(account)}
         self.set_choices("site_id", self.site_names.items())
@@ -92,12 +92,13 @@ class InvitationForm(Form):
 class RoleForm(Form):
     role = AnyRole(label=gettext_lazy("Role"), widget=forms.RadioSelect)
 
-    def __init__(self, *args: Any, user: User, by: User, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"role": user.role}, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, user: User, by: User) -> None:
+        super().__init__(data, initial={"role": user.role})
         self.set_choices("role", role_choices(by.assignable_roles))
 
 
 class UserGroupForm(Form):
+    id_format = "group-%s"
     group_id = forms.TypedChoiceField(
         label=gettext_lazy("Group"),
         coerce=int,
@@ -108,8 +109,8 @@ class UserGroupForm(Form):
         ),
     )
 
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, initial={"group_id": user.group_id}, auto_id="group-%s", **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
+        super().__init__(data, initial={"group_id": user.group_id})
         groups = user.account.user_groups.order_by("name", "id").values_list("id", "name")
         self.set_choices("group_id", [("", _("No group")), *groups[:MAX_GROUPS]])
 
@@ -162,8 +163,8 @@ class UsersPage(CreatingPage, SettingsPage):
     def get(self, request: UserRequest) -> HttpResponse:
         return self.show(self.invitation_form() if request.GET.get("tab") == "invitations" else Form())
 
-    def invitation_form(self, *args: object) -> InvitationForm:
-        return InvitationForm(*args, account=self.request.account, site_id=self.request.site.id)
+    def invitation_form(self, data: QueryDict | None = None) -> InvitationForm:
+        return InvitationForm(data, account=self.request.account, site_id=self.request.site.id)
 
     def show(self, form: Form) -> HttpResponse:
         request = self.request
@@ -195,7 +196,7 @@ class UsersPage(CreatingPage, SettingsPage):
 
     def invite(self, request: UserRequest) -> HttpResponse:
         form = self.invitation_form(request.POST)
-        if form.is_valid() and not self.count_email(form.cleaned_data["email"]):
+        if form.is_valid() and not count_email(request, Purpose.INVITATION, form.cleaned_data["email"]):
             form.add_error("email", TOO_MANY_INVITATIONS)
         creation = Creation(
             create=lambda: self.save_invitation(**form.cleaned_data),
@@ -212,17 +213,13 @@ class UsersPage(CreatingPage, SettingsPage):
 
     def resend(self, request: UserRequest) -> HttpResponse:
         row = self.find_invitation()
-        if row is not None and not self.count_email(row.email):
+        if row is not None and not count_email(request, Purpose.INVITATION, row.email):
             messages.error(request, TOO_MANY_INVITATIONS)
         elif row is not None and self.perform(
             lambda: send_invitation(request, email=row.email, role=row.role, site_ids=row.site_ids)
         ):
             return self.confirm_invitation(row.email)
         return self.redirect_back()
-
-    def count_email(self, email: str) -> bool:
-        """Count an invitation to the address, and return whether it is within the limit."""
-        return count_email(self.request, Purpose.INVITATION, email)
 
     def save_invitation(self, *, email: str, role: str, site_id: int | None = None) -> Invitation:
         site_ids = [site_id or self.request.site.id] if role == Role.MEMBER else []
@@ -267,11 +264,8 @@ class UserPage(SettingsPage):
     }
 
     def find(self, id: int) -> User:
-        request = self.request
-        user = request.account.users.filter(id=id).first()
-        if user is None:
-            raise Http404
-        user.account = request.account
+        user: User = get_object_or_404(self.request.account.users, id=id)
+        user.account = self.request.account
         return user
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:
@@ -281,13 +275,12 @@ class UserPage(SettingsPage):
     def show(self, user: User, form: Form, group_form: Form | None = None) -> HttpResponse:
         if group_form is None and user.is_team and self.request.user.may_manage(user):
             group_form = UserGroupForm(user=user)
-        tokens = list(user.tokens.filter(revoked_at=None).order_by("-id")[:MAX_TOKENS_SHOWN])
         return self.render_form(
             form,
             user=user,
             group_form=group_form,
             role_name=ROLE_NAMES[user.role],
-            tokens=tokens,
+            tokens=user.tokens.filter(revoked_at=None).order_by("-id")[:MAX_TOKENS_SHOWN],
             sessions=user.sessions.active().values("family").distinct().count(),
             is_self=user.id == self.request.user.id,
             manageable=self.request.user.may_manage(user),
@@ -301,7 +294,7 @@ class UserPage(SettingsPage):
         role = form.cleaned_data["role"]
         message = _("%(name)s has another role now: %(role)s.") % {"name": display_name(user), "role": ROLE_NAMES[role]}
         self.perform(lambda: user.change_role(role, by=request.user), success_message=message)
-        return self.redirect_back(user)
+        return redirect("accounts-user", id)
 
     def change_group(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
@@ -312,40 +305,32 @@ class UserPage(SettingsPage):
             return response
         group_id = form.cleaned_data["group_id"]
         self.perform(lambda: user.change_group(group_id, by=request.user), success_message=_("The group is saved."))
-        return self.redirect_back(user)
+        return redirect("accounts-user", id)
 
     def deactivate(self, request: UserRequest, id: int) -> HttpResponse:
-        user = self.find(id)
-        self.perform(
-            lambda: user.deactivate(by=request.user),
-            success_message=_("%(name)s is signed out, and can't sign in any more.") % {"name": display_name(user)},
-        )
-        return self.redirect_back(user)
+        return self.act(id, User.deactivate, _("%(name)s is signed out, and can't sign in any more."))
 
     def reactivate(self, request: UserRequest, id: int) -> HttpResponse:
-        user = self.find(id)
-        message = _("%(name)s can sign in again.") % {"name": display_name(user)}
-        self.perform(lambda: user.reactivate(by=request.user), success_message=message)
-        return self.redirect_back(user)
+        return self.act(id, User.reactivate, _("%(name)s can sign in again."))
 
     def end_sessions(self, request: UserRequest, id: int) -> HttpResponse:
+        return self.act(id, User.end_sessions, _("%(name)s is signed out everywhere."))
+
+    def act(self, id: int, action: Callable[..., None], message: str) -> HttpResponse:
+        """Call a method of the user with the argument `by`, and show the message with the name of the user."""
         user = self.find(id)
-        message = _("%(name)s is signed out everywhere.") % {"name": display_name(user)}
-        self.perform(lambda: user.end_sessions(by=request.user), success_message=message)
-        return self.redirect_back(user)
+        self.perform(lambda: action(user, by=self.request.user), success_message=message % {"name": display_name(user)})
+        return redirect("accounts-user", id)
 
     def retry_email(self, request: UserRequest, id: int) -> HttpResponse:
         user = self.find(id)
         message = _("The next notification is sent to %(email)s again.") % {"email": user.email}
         self.perform(user.reset_bounces, success_message=message)
-        return self.redirect_back(user)
+        return redirect("accounts-user", id)
 
     def revoke(self, request: UserRequest, id: int) -> HttpResponse:
         user, token_id = self.find(id), parse_id(request.POST.get("token"))
         if not token_id or not user.tokens.filter(id=token_id).exists():
             raise Http404
         self.perform(lambda: user.revoke_token(token_id, by=request.user), success_message=_("The token is revoked."))
-        return self.redirect_back(user)
-
-    def redirect_back(self, user: User) -> HttpResponse:
-        return redirect("accounts-user", user.id)
+        return redirect("accounts-user", id)

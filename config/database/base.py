@@ -4,6 +4,7 @@ Django's own loader of timestamps is written in Python and takes 5 µs for each;
 """
 
 import sys
+from types import TracebackType
 from typing import Any, Self
 
 import psycopg
@@ -55,8 +56,10 @@ class ErrorWrapper(DatabaseErrorWrapper):
     The next connection may reach another server.
     """
 
-    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        if exc_type is None:
+    def __exit__(
+        self, exc_type: type[BaseException] | None, exc_value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if exc_value is None:
             return
         if isinstance(exc_value, _OBSOLETE_STATEMENT):
             # A new connection prepares its statements anew.
@@ -125,7 +128,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             self.close()
         super().close_if_unusable_or_obsolete()
 
-    def set_autocommit(self, autocommit: bool, *args: Any, **kwargs: Any) -> None:
+    def set_autocommit(self, autocommit: bool, *args: bool, **kwargs: bool) -> None:
         # If the connection was lost in a transaction, Django would reconnect only to set this. New connections have it anyway.
         if autocommit and self.connection is None:
             return

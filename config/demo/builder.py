@@ -1,66 +1,37 @@
-"""The demo account of `make run`, with the content of account.toml and crm.toml spread over the last two years."""
+"""The content of account.toml in the demo account: users, forums, suggestions, clients and tasks."""
 
-import hashlib
-import hmac
 import tomllib
 import unicodedata
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
-from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import models, transaction
 from django.utils import timezone
 
 from accounts.account.models import Account
-from accounts.account_creation.creation import create_account
 from accounts.statuses.models import Status
-from accounts.tokens.models import APIToken
 from accounts.users.models import User
-from config.demo.crm import CRMBuilder
+from crm.clients.models import Client
+from crm.contacts.models import Contact, ContactList
+from crm.deals.models import Deal
+from crm.resources.models import CRMResource
+from forum.activities.models import Activity
+from forum.categories.models import Category
+from forum.comments.models import Comment
+from forum.posts.models import Post, StatusChange
+from forum.votes.models import ProxyVote, Vote
 
 FILE = Path(__file__).with_name("account.toml")
-PREFIX = LOGIN = "demo"
 # The number of suggestions in a bare demo account.
 BARE_POSTS = 3
 # A comment without a date is written within this time after the one before it.
 MAX_COMMENT_DELAY = timedelta(days=30)
 
-
-def demo_password() -> str:
-    return _derived("demo password", 16)
-
-
-def demo_token() -> str:
-    return f"{_derived('demo token', APIToken.SECRET_LENGTH)}/{PREFIX}"
-
-
-def _derived(purpose: str, length: int) -> str:
-    """Return a secret that is derived from SECRET_KEY. It is not stored, and is the same after a restart."""
-    digest = hmac.digest(settings.SECRET_KEY.encode(), purpose.encode(), hashlib.sha512)
-    return "".join(APIToken.ALPHABET[byte % len(APIToken.ALPHABET)] for byte in digest[:length])
-
-
-@transaction.atomic
-def create_demo_account(*, bare: bool) -> Account:
-    """Create the demo account. A bare account has only the suggestions that docs/interface.md shows."""
-    account, owner, _token = create_account(
-        prefix=PREFIX,
-        name="Demo",
-        login=LOGIN,
-        email="demo@example.com",
-        password=demo_password(),
-        partner_key="demo-partner",
-    )
-    account.tokens.all().delete()
-    APIToken.objects.store(owner, demo_token(), label="Demo")
-    builder = DemoBuilder(account, owner)
-    builder.add_first_posts()
-    if not bare:
-        builder.add_everything_else()
-    return account
+Row = TypeVar("Row", bound=CRMResource)
 
 
 class DemoBuilder:
@@ -77,11 +48,11 @@ class DemoBuilder:
         # A fixed seed: every demo account has the same content.
         self.random = Random(2009)  # noqa: S311
         self.users = {owner.login: owner}
-        self.clients: dict[str, Any] = {}
-        # The deals of account.toml, which `CRMBuilder` adds.
-        self.deals: dict[str, Any] = {}
-        self.posts: dict[str, Any] = {}
-        self.comments: list[Any] = []
+        self.clients: dict[str, Client] = {}
+        # The deals of account.toml, which `add_customers` adds.
+        self.deals: dict[str, Deal] = {}
+        self.posts: dict[str, Post] = {}
+        self.comments: list[Comment] = []
         # For each post id, the times of its status changes.
         self.status_times: dict[int, list[datetime]] = {}
 
@@ -90,17 +61,15 @@ class DemoBuilder:
         """Add the suggestions that the examples of docs/interface.md show."""
         forum, category = self.account.forums.get(), self.account.categories.get()
         for entry in self.content["posts"][:BARE_POSTS]:
-            post = self.account.posts.model(
-                account=self.account, forum_id=forum.id, category_id=category.id, agent="demo"
-            )
+            post = Post(account=self.account, forum_id=forum.id, category_id=category.id, agent="demo")
             post.write({"title": entry["title"], "content": entry["content"]}, by=self.owner)
             self.posts[entry["title"]] = post
         self.comments.append(post.comment(by=self.owner, text=entry["comments"][0][1], agent="demo"))
         post.vote(by=self.owner)
 
     @transaction.atomic
-    def add_everything_else(self) -> None:
-        """Add the rest of the content, after `add_first_posts`."""
+    def add_everything_else(self, add_customers: Callable[["DemoBuilder"], None]) -> None:
+        """Add the rest of the content, after `add_first_posts`. `add_customers` adds the customers that are not in account.toml."""
         self.account.change(name=self.content["name"], currency=self.content["currency"])
         self.add_users()
         self.add_forums()
@@ -109,7 +78,7 @@ class DemoBuilder:
         self.add_votes()
         self.merge_duplicates()
         tasks = self.add_tasks()
-        CRMBuilder(self).build()
+        add_customers(self)
         self.move_to_trash()
         self.set_times(tasks)
 
@@ -117,7 +86,7 @@ class DemoBuilder:
 
     def add_users(self) -> None:
         named_users = self.content["users"]
-        voters = [{"login": login_of(name), "name": name} for name in self.content["voters"]["names"]]
+        voters = [{"login": ascii_of(name.split()[0]), "name": name} for name in self.content["voters"]["names"]]
         # Hashing a password for each user would be slow, and nobody signs in as most of them.
         unusable = make_password(None)
         new_users = []
@@ -155,7 +124,7 @@ class DemoBuilder:
             *((forum.id, name) for name in names[1:]),
         )
         for forum_id, name in other_names:
-            self.categories[name] = self.account.categories.model(account=self.account, forum_id=forum_id)
+            self.categories[name] = Category(account=self.account, forum_id=forum_id)
             self.categories[name].write(name=name)
 
     # Posts, comments and votes
@@ -167,7 +136,7 @@ class DemoBuilder:
             post = self.posts.get(entry["title"])
             if post is None:
                 category = self.categories[entry.get("category")]
-                post = self.account.posts.model(
+                post = Post(
                     account=self.account, forum_id=category.forum_id, category_id=category.id, agent="Mozilla/5.0"
                 )
                 post.requires_approval = entry.get("waiting", False)
@@ -187,7 +156,7 @@ class DemoBuilder:
                 moments.append(max(self.ago(days), previous + timedelta(hours=1)))
             self.add_comments(post, entry)
 
-    def add_comments(self, post: Any, entry: dict[str, Any]) -> None:
+    def add_comments(self, post: Post, entry: dict[str, Any]) -> None:
         texts = entry.get("comments", [])
         end = self.ago(entry.get("merged", 0))
         moment = post.created_at
@@ -215,13 +184,13 @@ class DemoBuilder:
             for user in [author, *self.random.sample(others, entry["votes"] - 1)] if entry["votes"] else ():
                 moment = self.pick_time(max(post.created_at, user.created_at), end, early=2)
                 vote = {"post_id": post.id, "user_id": user.id, "created_at": moment}
-                votes.append(self.account.votes.model(account=self.account, **vote))
+                votes.append(Vote(account=self.account, **vote))
                 post.votes_cache += 1
             for name in entry.get("clients", ()):
                 moment = self.pick_time(max(post.created_at, self.clients[name].created_at), self.now)
                 vote = {"post_id": post.id, "client_id": self.clients[name].id, "created_at": moment}
                 theo = self.users["theo"].id
-                for_clients.append(self.account.proxy_votes.model(account=self.account, user_id=theo, **vote))
+                for_clients.append(ProxyVote(account=self.account, user_id=theo, **vote))
         self.account.votes.bulk_create(votes)
         rewrite(self.posts.values(), "votes_cache")
         # A trigger counts these votes.
@@ -241,45 +210,40 @@ class DemoBuilder:
 
     def add_clients(self) -> None:
         for values in self.content["client_statuses"]:
-            status = self.account.statuses.model(account=self.account, kind=Status.Kind.CLIENT)
-            status.write(dict(values))
+            Status(account=self.account, kind=Status.Kind.CLIENT).write(dict(values))
         statuses = self.statuses(Status.Kind.CLIENT)
-        lists = {}
-        for name in (*self.content["contact_lists"]["names"], *self.content["contact_lists"]["trashed"]):
-            lists[name] = self.new(self.account.contact_lists, {"name": name}, days=700, by="nina")
-        lists_model = self.account.contact_lists.model
-        lists_model.flush(list(lists.values()))
-        self.lists = lists
-
-        contacts_of: list[tuple[Any, list[Any]]] = []
+        self.lists = {
+            name: self.new(ContactList, {"name": name}, days=700, by="nina")
+            for name in (*self.content["contact_lists"]["names"], *self.content["contact_lists"]["trashed"])
+        }
+        ContactList.flush(list(self.lists.values()))
         for entry in self.content["clients"]:
             values = {name: value for name, value in entry.items() if name not in ("contacts", "person", "trashed")}
             values["company"] = not entry.get("person", False)
             if "status" in values:
                 values["status_id"] = statuses[values.pop("status")].id
             values["responsible_id"] = self.users[self.random.choice(["demo", "nina", "theo", "theo"])].id
-            client = self.new(self.account.clients, values, days=values.pop("days"), by="theo")
+            client = self.new(Client, values, days=values.pop("days"), by="theo")
             self.clients[client.name] = client
-            contacts_of.append((client, entry.get("contacts", [])))
-        client_model = self.account.clients.model
-        client_model.flush(list(self.clients.values()))
+        Client.flush(list(self.clients.values()))
 
         contacts, main_contacts = [], []
-        for client, entries in contacts_of:
-            for number, entry in enumerate(entries):
+        for client_entry in self.content["clients"]:
+            client = self.clients[client_entry["name"]]
+            for number, entry in enumerate(client_entry.get("contacts", ())):
                 values = {name: value for name, value in entry.items() if name != "lists"}
-                values["contact_list_ids"] = [lists[name].id for name in entry.get("lists", ())]
+                values["contact_list_ids"] = [self.lists[name].id for name in entry.get("lists", ())]
                 values["client_id"] = client.id
-                contact = self.new(self.account.contacts, values, created_at=client.created_at, by="theo")
+                contact = self.new(Contact, values, created_at=client.created_at, by="theo")
                 contacts.append(contact)
                 if number == 0:
                     main_contacts.append((client, contact))
-        self.account.contacts.model.flush(contacts)
+        Contact.flush(contacts)
         for client, contact in main_contacts:
             client.contact_id = contact.id
         rewrite([client for client, _ in main_contacts], "contact_id")
 
-    def add_tasks(self) -> list[Any]:
+    def add_tasks(self) -> list[Post]:
         new = self.account.default_status(Status.Kind.POST)
         hour = self.now.replace(minute=0, second=0, microsecond=0)
         tasks = []
@@ -290,23 +254,17 @@ class DemoBuilder:
                 values["client_id"] = self.clients[entry["client"]].id
             if "due" in entry:
                 values["scheduled_at"] = hour + timedelta(days=entry["due"])
-            task = self.account.posts.model(account=self.account)
+            task = Post(account=self.account)
             task.write(values, by=self.users[entry["by"]])
             task.created_at = task.updated_at = self.ago(entry["days"])
             tasks.append(task)
         return tasks
 
     def new(
-        self,
-        manager: models.Manager,
-        values: dict[str, Any],
-        *,
-        by: str,
-        days: int = 0,
-        created_at: datetime | None = None,
-    ) -> Any:
-        """Return a client, contact, contact list or deal with these values. The caller flushes several rows together."""
-        row = manager.model(account=self.account)
+        self, model: type[Row], values: dict[str, Any], *, by: str, days: int = 0, created_at: datetime | None = None
+    ) -> Row:
+        """Return a row of the CRM with these values. The caller flushes several rows together."""
+        row = model(account=self.account)
         row.assign(values, by=self.users[by])
         row.created_at = row.updated_at = created_at or self.ago(days)
         return row
@@ -327,7 +285,7 @@ class DemoBuilder:
                     row.trash(by=self.users["theo"])
                     save(row, trashed_at=max(self.ago(entry["trashed"]), row.created_at + timedelta(hours=1)))
 
-    def set_times(self, tasks: list[Any]) -> None:
+    def set_times(self, tasks: list[Post]) -> None:
         """Replace the times of status changes, comments, posts and tasks, which the models set to now."""
         changes = []
         for change in self.account.status_changes.order_by("id"):
@@ -336,7 +294,8 @@ class DemoBuilder:
         posts = {post.id: post for post in self.posts.values()}
         for post in posts.values():
             post.updated_at = post.created_at
-        for row in (*changes, *self.comments):
+        rows: list[StatusChange | Comment] = [*changes, *self.comments]
+        for row in rows:
             post = posts[row.post_id]
             post.updated_at = max(post.updated_at, row.created_at)
         rewrite(changes, "created_at")
@@ -344,21 +303,19 @@ class DemoBuilder:
         rewrite([*posts.values(), *tasks], "created_at", "updated_at")
         self.set_times_of_activities(posts)
 
-    def set_times_of_activities(self, posts: dict[int, Any]) -> None:
+    def set_times_of_activities(self, posts: dict[int, Post]) -> None:
         """Give each activity the time of its comment or post, because only activities of the last days create notifications.
 
         Also add the activities of new posts. The follower of the change feed adds no activity that exists already.
         """
-        activities = self.account.activities
         comment_times = {comment.id: comment.created_at for comment in self.comments}
-        rows = list(activities.filter(post_id__isnull=False))
+        rows = list(self.account.activities.filter(post_id__isnull=False))
         for row in rows:
-            row.created_at = comment_times.get(row.comment_id) or posts[row.post_id or 0].updated_at
+            row.created_at = comment_times.get(row.comment_id or 0) or posts[row.post_id or 0].updated_at
         rewrite(rows, "created_at")
-        new_post = activities.model.Kind.NEW_POST
-        values = {"account_id": self.account.id, "kind": new_post}
-        activities.bulk_create(
-            activities.model(**values, post_id=post.id, user_id=post.user_id, created_at=post.created_at)
+        values = {"account_id": self.account.id, "kind": Activity.Kind.NEW_POST}
+        Activity.objects.bulk_create(
+            Activity(**values, post_id=post.id, user_id=post.user_id, created_at=post.created_at)
             for post in posts.values()
         )
 
@@ -371,24 +328,25 @@ class DemoBuilder:
 
     def pick_time(self, start: datetime, end: datetime, *, early: float = 1) -> datetime:
         """Return a random time between two times. A higher `early` makes a time near the start more likely."""
-        return start + max(end - start, timedelta()) * self.random.random() ** early
+        share: float = self.random.random() ** early
+        return start + max(end - start, timedelta()) * share
 
 
-def login_of(name: str) -> str:
-    """Return the login for a full name: the first name in lower case, without diacritics."""
-    first = unicodedata.normalize("NFKD", name.split()[0].lower())
-    return first.encode("ascii", "ignore").decode()
+def ascii_of(text: str) -> str:
+    """Return a name in lower case without diacritics, spaces and signs."""
+    plain = unicodedata.normalize("NFKD", text.lower().replace("ł", "l").replace("ß", "ss"))
+    return "".join(character for character in plain if character.isascii() and character.isalnum())
 
 
-def save(row: Any, **values: Any) -> None:
+def save(row: models.Model, **values: object) -> None:
     for name, value in values.items():
         setattr(row, name, value)
     row.save(update_fields=[*values])
 
 
-def rewrite(rows: Any, *fields: str) -> None:
+def rewrite(rows: Iterable[models.Model], *fields: str) -> None:
     """Update these fields of existing rows in one statement."""
     rows = list(rows)
-    type(rows[0]).objects.bulk_create(
-        rows, update_conflicts=True, unique_fields=["account", "id"], update_fields=list(fields)
+    type(rows[0])._default_manager.bulk_create(
+        rows, update_conflicts=True, unique_fields=["account", "id"], update_fields=fields
     )

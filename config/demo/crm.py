@@ -1,18 +1,28 @@
 """The customers of the demo account: clients, contacts, deals with their history, tasks, notes, links and views."""
 
 import tomllib
-import unicodedata
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from random import Random
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 from django.contrib.auth.hashers import make_password
 
 from accounts.statuses.models import Status
 from accounts.users.models import User
+from config.demo.builder import DemoBuilder, ascii_of
+from crm.clients.models import Client
+from crm.contacts.models import Contact
+from crm.deals.models import Deal
+from crm.fields.models import FieldDefinition
+from crm.notes.models import Note
+from crm.user_links.models import UserLink
+from forum.posts.models import Post
+from forum.votes.models import ProxyVote
+from team.lists.saved_views import SavedView
 
 FILE = Path(__file__).with_name("crm.toml")
 NUMBER_OF_CLIENTS = 300
@@ -32,24 +42,32 @@ WON, LOST = "won", "lost"
 MAX_OPEN_DAYS = 60
 
 
+@dataclass
+class PlannedDeal:
+    """A deal in its first status, and the statuses that it will get: their times and the values."""
+
+    values: dict[str, object]
+    created_at: datetime
+    by: str
+    moves: list[tuple[datetime, dict[str, object]]]
+
+
 class CRMBuilder:
     """The builder of the customers of the demo account, after `DemoBuilder` has added its clients and suggestions.
 
     Rows are written in bulk. The times of rows are set before they are written, so the triggers write the history with these times.
     """
 
-    def __init__(self, demo: Any):
+    def __init__(self, demo: DemoBuilder):
         self.demo, self.account, self.now = demo, demo.account, demo.now
         self.content: dict[str, Any] = tomllib.loads(FILE.read_text())
         # A fixed seed of its own: the forum of the demo account does not depend on the customers.
         self.random = Random(2014)  # noqa: S311
         self.regions: list[dict[str, Any]] = self.content["regions"]
-        self.clients: list[Any] = list(demo.clients.values())
-        self.contacts: list[Any] = list(self.account.contacts.live())
-        self.region_of: dict[int, dict[str, Any]] = {}
-        # For each deal id, the statuses that the deal will get: the time and the values.
-        self.moves: dict[int, list[tuple[datetime, dict[str, Any]]]] = {}
-        self.deals: list[Any] = []
+        self.clients = list(demo.clients.values())
+        self.contacts = list(self.account.contacts.live())
+        self.plans: list[PlannedDeal] = []
+        self.deals: list[Deal] = []
 
     def build(self) -> None:
         self.add_team()
@@ -92,19 +110,19 @@ class CRMBuilder:
         last = max(status.position for status in stages.values())
         for position, code in enumerate((WON, LOST), start=2):
             stages[code].write({"position": last + position})
-        status = self.account.statuses.model(account=self.account, kind=Status.Kind.DEAL)
+        status = Status(account=self.account, kind=Status.Kind.DEAL)
         status.write({**self.content["status"], "position": last + 1})
         self.stages = self.demo.statuses(Status.Kind.DEAL)
         self.open_stages = [code for code in self.stages if code not in (WON, LOST)]
         self.client_statuses = self.demo.statuses(Status.Kind.CLIENT)
         for entry in self.content["fields"]:
-            self.account.field_definitions.model(account=self.account).write(dict(entry))
+            FieldDefinition(account=self.account).write(dict(entry))
 
     # Clients and contacts
 
     def add_clients(self) -> None:
         names = {client.name for client in self.clients}
-        new: list[Any] = []
+        new: list[Client] = []
         while len(self.clients) + len(new) < NUMBER_OF_CLIENTS:
             region = self.random.choices(self.regions, [region["share"] for region in self.regions])[0]
             is_person = self.random.random() < SHARE_OF_PERSONS
@@ -118,25 +136,23 @@ class CRMBuilder:
             names.add(name)
             # More clients came in the last months than before.
             moment = self.ago(3 + 420 * self.random.random() ** 1.5)
-            values = self.client_values(region, name, industry, number=len(new), moment=moment)
-            new.append(self.demo.new(self.account.clients, values, created_at=moment, by=values.pop("by")))
+            login = self.random.choice(region["responsible"])
+            values = self.client_values(region, name, industry, login, number=len(new), moment=moment)
+            new.append(self.demo.new(Client, values, created_at=moment, by=login))
             new[-1].company = not is_person
-        self.account.clients.model.flush(new)
-        self.region_of = {client.id: region for client, region in zip(new, map(self.find_region, new), strict=True)}
+        Client.flush(new)
         self.clients += new
         self.new_clients = new
 
     def client_values(
-        self, region: dict[str, Any], name: str, industry: str, *, number: int, moment: datetime
-    ) -> dict[str, Any]:
-        login = self.random.choice(region["responsible"])
+        self, region: dict[str, Any], name: str, industry: str, login: str, *, number: int, moment: datetime
+    ) -> dict[str, object]:
         city, _, post_code = self.random.choice(region["cities"]).partition(" ")
         age = (self.now - moment).days
         status = "lead" if self.random.random() < 60 / (60 + age) else "customer"
         if age > 240 and self.random.random() < 0.12:
             status = "former"
-        is_customer = status == "customer"
-        values = {
+        values: dict[str, object] = {
             "name": name,
             "email": f"{self.random.choice(['info', 'hello', 'office', 'shop'])}@{domain_of(name)}",
             "phone": self.phone(region),
@@ -150,20 +166,17 @@ class CRMBuilder:
             "responsible_id": self.users[login].id,
             "origin": self.random.choice(self.content["people"]["origins"]),
             "tags": self.random.sample(self.content["people"]["tags"], self.random.choice([0, 0, 1, 1, 2])),
-            "additional_fields": {
-                "industry": industry,
-                "orders_per_month": self.random.choice([15, 30, 40, 60, 90, 120, 200, 350, 600]),
-                "channels": sorted(
-                    self.random.sample(
-                        ["Market stall", "Marketplace", "Own shop", "Web shop"], self.random.choice([1, 2])
-                    )
-                ),
-            },
-            "by": login,
         }
-        if is_customer:
+        fields = values["additional_fields"] = {
+            "industry": industry,
+            "orders_per_month": self.random.choice([15, 30, 40, 60, 90, 120, 200, 350, 600]),
+            "channels": sorted(
+                self.random.sample(["Market stall", "Marketplace", "Own shop", "Web shop"], self.random.choice([1, 2]))
+            ),
+        }
+        if status == "customer":
             values["external_ids"] = {"shop": str(1200 + number)}
-            values["additional_fields"]["contract_until"] = self.day(self.random.randrange(20, 360)).isoformat()
+            fields["contract_until"] = self.day(self.random.randrange(20, 360)).isoformat()
         if region["country"] == "PL":
             values["tax_no"] = tax_number(self.random)
         if self.random.random() < 0.6:
@@ -172,7 +185,7 @@ class CRMBuilder:
             values["do_not_contact"] = True
         return values
 
-    def find_region(self, client: Any) -> dict[str, Any]:
+    def find_region(self, client: Client) -> dict[str, Any]:
         return next((region for region in self.regions if region["country"] == client.country), self.regions[1])
 
     def add_contacts(self) -> None:
@@ -181,7 +194,7 @@ class CRMBuilder:
         for client in self.new_clients:
             if not client.company:
                 continue
-            region = self.region_of[client.id]
+            region = self.find_region(client)
             last = self.random.choice(region["last"])
             for number in range(self.random.choice([1, 1, 1, 2, 2, 3])):
                 # The family name of the first contact is often that of the company.
@@ -203,13 +216,12 @@ class CRMBuilder:
                 }
                 moment = client.created_at + timedelta(minutes=4, days=number * 6)
                 moment = min(moment, self.now)
-                contact = self.demo.new(
-                    self.account.contacts, values, created_at=moment, by=self.by_id[client.responsible_id].login
-                )
+                by = self.by_id[client.responsible_id].login
+                contact = self.demo.new(Contact, values, created_at=moment, by=by)
                 contacts.append(contact)
                 if number == 0:
                     main_contacts.append((client, contact))
-        self.account.contacts.model.flush(contacts)
+        Contact.flush(contacts)
         self.contacts += contacts
         for client, contact in main_contacts:
             client.contact_id = contact.id
@@ -222,7 +234,7 @@ class CRMBuilder:
     def add_deals(self) -> None:
         """Add the deals in their first status. `replay_deals` writes their further statuses."""
         written = [self.written_deal(entry) for entry in (*self.demo.content["deals"], *self.content["deals"])]
-        entries = [*written]
+        self.plans = [*written]
         # The oldest clients come first, so those of deals that were closed long ago are old enough.
         clients = sorted(
             (client for client in self.new_clients if client.status_id != self.client_statuses["former"].id),
@@ -232,20 +244,18 @@ class CRMBuilder:
             old = [client for client in clients if client.created_at < self.now - timedelta(days=closed_days + 9)]
             client = self.random.choice(old[:12] if closed_days > MAX_OPEN_DAYS else old)
             clients.remove(client)
-            entries.append(self.random_deal(client, outcome, closed_days))
-        for values, created_at, by, _moves in entries:
-            self.deals.append(self.demo.new(self.account.deals, values, created_at=created_at, by=by))
-        self.account.deals.model.flush(self.deals)
+            self.plans.append(self.random_deal(client, outcome, closed_days))
+        self.deals = [self.demo.new(Deal, plan.values, created_at=plan.created_at, by=plan.by) for plan in self.plans]
+        Deal.flush(self.deals)
         self.demo.deals = {deal.name: deal for deal in self.deals[: len(written)]}
-        self.moves = {deal.id: moves for deal, (_values, _at, _by, moves) in zip(self.deals, entries, strict=True)}
 
-    def written_deal(self, entry: dict[str, Any]) -> tuple[dict[str, Any], datetime, str, list[Any]]:
-        """Return the values of a deal in a file, the time at which it was added, its author, and its further statuses."""
+    def written_deal(self, entry: dict[str, Any]) -> PlannedDeal:
+        """Return the plan of a deal in a file."""
         names = ("name", "description", "currency", "tags")
-        values: dict[str, Any] = {name: entry[name] for name in names if name in entry}
+        values: dict[str, object] = {name: entry[name] for name in names if name in entry}
         client = self.demo.clients[entry["client"]]
         values |= {"client_id": client.id, "contact_id": client.contact_id, "status_id": self.stages["new"].id}
-        status = entry.get("status")
+        status = entry.get("status", "")
         values["responsible_id"] = self.users["theo" if status in self.open_stages or status == LOST else "demo"].id
         if "price" in entry:
             values["price"] = Decimal(entry["price"])
@@ -261,7 +271,7 @@ class CRMBuilder:
             length = min(entry["days"] * 0.65, 60)
             stages = [[code, entry["days"] - length * (index + 1) / len(codes)] for index, code in enumerate(codes)]
         moves = [(self.ago(days), self.stage_values(code, entry.get("reason"))) for code, days in stages]
-        return values, created_at, "theo", moves
+        return PlannedDeal(values, created_at, "theo", moves)
 
     def random_outcomes(self, number: int) -> list[tuple[str, float]]:
         """Return the outcomes of deals, each with the days since the deal was closed, the oldest first. They are spread over a year."""
@@ -274,14 +284,13 @@ class CRMBuilder:
         closed.sort(key=lambda pair: -pair[1])
         return [*closed, *[("open", 0.0)] * (number - won - lost)]
 
-    def random_deal(
-        self, client: Any, outcome: str, closed_days: float
-    ) -> tuple[dict[str, Any], datetime, str, list[Any]]:
+    def random_deal(self, client: Client, outcome: str, closed_days: float) -> PlannedDeal:
         name, plan, price = self.random.choice(self.content["offers"]["rows"])
         age = (self.now - client.created_at).days
         is_in_pln = client.country == "PL" and self.random.random() < SHARE_IN_PLN
         amount = Decimal(price) * self.random.choice([1, 1, 1, 2])
-        values: dict[str, Any] = {
+        fields = {"plan": plan}
+        values: dict[str, object] = {
             "name": name,
             "client_id": client.id,
             "contact_id": client.contact_id,
@@ -289,7 +298,7 @@ class CRMBuilder:
             "price": (amount * PLN_RATE).quantize(Decimal(10)) if is_in_pln else amount,
             "currency": "PLN" if is_in_pln else "EUR",
             "status_id": self.stages["new"].id,
-            "additional_fields": {"plan": plan},
+            "additional_fields": fields,
             "tags": ["yearly"] if plan == "Yearly" and self.random.random() < 0.4 else [],
         }
         if outcome == "open":
@@ -304,24 +313,25 @@ class CRMBuilder:
             length = self.random.uniform(12, 70)
             values["expected_close_date"] = self.day(-int(last))
         if status == LOST and self.random.random() < 0.6:
-            values["additional_fields"]["competitor"] = self.random.choice(self.content["offers"]["competitors"])
+            fields["competitor"] = self.random.choice(self.content["offers"]["competitors"])
         days = max(min(last + length, age - 0.5), last + 0.2)
         codes = self.path_to(status)
         moves = []
         for index, code in enumerate(codes, start=1):
             moment = self.now - timedelta(days=days - (days - last) * index / len(codes))
             moves.append((moment, self.stage_values(code)))
-        return values, self.now - timedelta(days=days), self.by_id[client.responsible_id].login, moves
+        by = self.by_id[client.responsible_id].login
+        return PlannedDeal(values, self.now - timedelta(days=days), by, moves)
 
-    def path_to(self, status: object) -> list[str]:
+    def path_to(self, status: str) -> list[str]:
         """Return the statuses that a deal gets after its first one."""
         if status == LOST:
             return [*self.open_stages[1 : self.random.randrange(2, len(self.open_stages) + 1)], LOST]
         codes = [*self.open_stages, WON]
         return codes[1 : codes.index(status) + 1]
 
-    def stage_values(self, code: str, reason: str | None = None) -> dict[str, Any]:
-        values: dict[str, Any] = {"status_id": self.stages[code].id}
+    def stage_values(self, code: str, reason: str | None = None) -> dict[str, object]:
+        values: dict[str, object] = {"status_id": self.stages[code].id}
         if code == WON:
             values["won_reason"] = reason or self.random.choice(self.account.won_reasons)
         elif code == LOST:
@@ -331,25 +341,25 @@ class CRMBuilder:
     def replay_deals(self) -> None:
         """Write the statuses of the deals, one after the other, and make customers of the clients of won deals."""
         clients = {client.id: client for client in self.clients}
-        won: dict[int, Any] = {}
-        for index in range(max(map(len, self.moves.values()))):
+        won: dict[int | None, tuple[datetime, Client]] = {}
+        for index in range(max(len(plan.moves) for plan in self.plans)):
             moved = []
-            for deal in self.deals:
-                if index < len(self.moves[deal.id]):
-                    moment, values = self.moves[deal.id][index]
+            for deal, plan in zip(self.deals, self.plans, strict=True):
+                if index < len(plan.moves):
+                    moment, values = plan.moves[index]
                     deal.assign(values, by=self.by_id[deal.responsible_id])
                     deal.updated_at = moment
                     moved.append(deal)
                     if "won_reason" in values:
                         won[deal.client_id] = (moment, clients[deal.client_id])
-            self.account.deals.model.flush(moved)
+            Deal.flush(moved)
         customers = []
         for moment, client in won.values():
             if client.status_id != self.client_statuses["customer"].id:
                 client.assign({"status_id": self.client_statuses["customer"].id}, by=self.by_id[client.responsible_id])
                 client.updated_at = moment
                 customers.append(client)
-        self.account.clients.model.flush(customers)
+        Client.flush(customers)
 
     # Notes and tasks
 
@@ -360,7 +370,7 @@ class CRMBuilder:
             values = {"client_id": self.demo.clients[entry["client"]].id, "content": entry["text"]}
             values |= {name: entry[name] for name in ("kind", "duration") if name in entry}
             notes.append(self.new_note(values, self.ago(entry["days"]), self.users[entry["by"]]))
-        subjects: list[Any] = [*self.deals * 3, *self.contacts, *self.new_clients]
+        subjects: list[Client | Contact | Deal] = [*self.deals * 3, *self.contacts, *self.new_clients]
         while len(notes) < NUMBER_OF_NOTES:
             subject, kind = self.random.choice(subjects), self.random.choices([*kinds], [3, 6, 1, 4])[0]
             values = {f"{subject._meta.model_name}_id": subject.id, "kind": kind}
@@ -372,28 +382,34 @@ class CRMBuilder:
             notes.append(self.new_note(values, max(moment, subject.created_at), by))
         # Ids in the order of time.
         notes.sort(key=lambda note: note.noted_at)
-        self.account.notes.model.flush(notes)
+        Note.flush(notes)
 
-    def new_note(self, values: dict[str, Any], moment: datetime, by: User) -> Any:
-        return self.demo.new(self.account.notes, values | {"noted_at": moment}, created_at=moment, by=by.login)
+    def new_note(self, values: dict[str, object], moment: datetime, by: User) -> Note:
+        return self.demo.new(Note, values | {"noted_at": moment}, created_at=moment, by=by.login)
 
     def add_tasks(self) -> None:
-        status = self.account.default_status(Status.Kind.POST)
-        post_model = self.account.posts.model
+        status = self.demo.statuses(Status.Kind.POST)["new"]
         open_deals = [
             deal for deal in self.deals if deal.status_id in {self.stages[code].id for code in self.open_stages}
         ]
         tasks = []
 
-        def add(kind: str, title: str, due: datetime | None, **values: Any) -> None:
+        def add(
+            kind: str,
+            title: str,
+            due: datetime | None,
+            created_at: datetime,
+            *,
+            priority: int = 0,
+            completed_at: datetime | None = None,
+        ) -> None:
             # Rotting deals have no planned task. Half of the tasks belong to deals that moved lately.
             recent = [deal for deal in open_deals if deal.updated_at > self.now - timedelta(days=10)]
             deal = self.random.choice(recent) if self.random.random() < 0.5 else None
             client_id = deal.client_id if deal else self.random.choice(self.new_clients).id
             user = self.random.choices(self.team, [5, 3, 3, 3])[0]
-            created_at = values.pop("created_at")
             tasks.append(
-                post_model(
+                Post(
                     account=self.account,
                     task_kind=kind,
                     title=title,
@@ -405,8 +421,10 @@ class CRMBuilder:
                     deal_id=deal.id if deal else None,
                     scheduled_at=due,
                     created_at=created_at,
-                    updated_at=values.get("completed_at", created_at),
-                    **values,
+                    updated_at=completed_at or created_at,
+                    completed_at=completed_at,
+                    closed=completed_at is not None,
+                    priority=priority,
                 )
             )
 
@@ -419,14 +437,14 @@ class CRMBuilder:
                 due = datetime.combine(day, time(self.random.randrange(7, 16)), self.now.tzinfo)
                 created_at = min(due, self.now) - timedelta(days=self.random.uniform(1, 9))
                 kind, title = self.random.choice(self.content["tasks"]["open"])
-                add(kind, title, due, created_at=created_at, priority=self.random.choice([0, 0, 0, 0, 1, 2]))
+                add(kind, title, due, created_at, priority=self.random.choice([0, 0, 0, 0, 1, 2]))
         for kind, title in self.content["tasks"]["open"][:4]:
-            add(kind, title, None, created_at=self.ago(self.random.uniform(2, 30)))
+            add(kind, title, None, self.ago(self.random.uniform(2, 30)))
         for _ in range(NUMBER_OF_DONE_TASKS):
             completed_at = self.ago(self.random.uniform(0, 150))
             kind, title = self.random.choice(self.content["tasks"]["done"])
             created_at = completed_at - timedelta(days=self.random.uniform(0.3, 7))
-            add(kind, title, completed_at, closed=True, completed_at=completed_at, created_at=created_at)
+            add(kind, title, completed_at, created_at, completed_at=completed_at)
         self.account.posts.bulk_create(tasks)
 
     # The forum
@@ -434,7 +452,6 @@ class CRMBuilder:
     def add_user_links(self) -> None:
         """Link members of the forum to the customers that they work for."""
         links, entry = [], self.content["links"]
-        model = self.account.user_links.model
         contacts = {contact.name: contact for contact in self.contacts}
         named = [
             *((login, {"contact_id": contacts[name].id}) for login, name in entry["contacts"].items()),
@@ -449,19 +466,19 @@ class CRMBuilder:
         voters = self.random.sample(voters, entry["voters"])
         chosen = self.random.sample(clients, entry["voters"])
         for login, target in named:
-            links.append((self.users[login], target, model.State.CONFIRMED))
+            links.append((self.users[login], target, UserLink.State.CONFIRMED))
         for number, (user, client) in enumerate(zip(voters, chosen, strict=True)):
-            state = model.State.PROPOSED if number < entry["proposed"] else model.State.CONFIRMED
+            state = UserLink.State.PROPOSED if number < entry["proposed"] else UserLink.State.CONFIRMED
             links.append((user, {"client_id": client.id}, state))
         nina = self.users["nina"].id
-        rows: list[Any] = []
+        rows = []
         for user, target, state in links:
-            author = None if state == model.State.PROPOSED else nina
+            author = None if state == UserLink.State.PROPOSED else nina
             moment = self.demo.pick_time(max(user.created_at, self.ago(200)), self.now)
             times = {"created_at": moment, "updated_at": moment}
             link = {"user_id": user.id, "state": state, "creator_id": author, "updater_id": author}
-            rows.append(model(account=self.account, **link, **target, **times))
-        model.objects.bulk_create(rows)
+            rows.append(UserLink(account=self.account, **link, **target, **times))
+        UserLink.objects.bulk_create(rows)
 
     def add_votes(self) -> None:
         """Add votes that the team cast for clients. A trigger counts them."""
@@ -475,7 +492,7 @@ class CRMBuilder:
         taken = set(votes.values_list("post_id", "client_id"))
         former = self.client_statuses["former"].id
         clients = [client for client in self.new_clients if client.status_id != former]
-        rows: list[Any] = []
+        rows: list[ProxyVote] = []
         while len(rows) < NUMBER_OF_VOTES:
             post = self.random.choices(posts, [post.votes_cache + 1 for post in posts])[0]
             client = self.random.choice(clients)
@@ -485,8 +502,9 @@ class CRMBuilder:
             moment = self.demo.pick_time(max(post.created_at, client.created_at), self.now)
             user_id = client.responsible_id or self.users["theo"].id
             row = {"post_id": post.id, "client_id": client.id, "user_id": user_id, "created_at": moment}
-            rows.append(votes.model(account=self.account, **row))
-        votes.bulk_create(sorted(rows, key=lambda row: row.created_at))
+            rows.append(ProxyVote(account=self.account, **row))
+        rows.sort(key=lambda row: row.created_at)
+        votes.bulk_create(rows)
 
     # Merges and views
 
@@ -494,8 +512,8 @@ class CRMBuilder:
         for entry in self.content["merged_clients"]:
             values = {name: entry[name] for name in ("name", "email", "phone", "external_ids", "note") if name in entry}
             kept, by = self.demo.clients[entry["into"]], self.users["theo"]
-            copy = self.demo.new(self.account.clients, values, created_at=self.ago(entry["days"]), by="theo")
-            self.account.clients.model.flush([copy])
+            copy = self.demo.new(Client, values, created_at=self.ago(entry["days"]), by="theo")
+            Client.flush([copy])
             moment = self.ago(entry["merged"])
             merge = self.account.merges.merge(self.account, "client", kept.id, copy.id, {}, by=by)
             # The merge and the entries that it logged get the time of the merge.
@@ -506,35 +524,13 @@ class CRMBuilder:
             logged.filter(kind__in=("change", "merge")).update(at=moment)
 
     def add_views(self) -> None:
-        customer, lead = (self.client_statuses[code].id for code in ("customer", "lead"))
-        quarter_end = self.day(60).isoformat()
-        views: list[tuple[str, str, str, bool, dict[str, Any]]] = [
-            ("client", "Customers", "nina", True, {"status_id": customer, "sort": "name"}),
-            ("client", "New leads", "nina", True, {"status_id": lead, "sort": "-created_at"}),
-            ("client", "Quiet for 30 days", "demo", True, {"status_id": customer, "inactive_days": 30}),
-            (
-                "client",
-                "Poland",
-                "demo",
-                False,
-                {"country": "PL", "columns": "status_id,city,tax_no,additional_fields[industry],responsible_id"},
-            ),
-            ("contact", "Agree to be contacted", "nina", True, {"consent": "true", "sort": "name"}),
-            ("deal", "My open deals", "nina", True, {"outcome": "open", "mine": "true"}),
-            ("deal", "Closing soon", "demo", True, {"outcome": "open", "expected_close_date__before": quarter_end}),
-            (
-                "deal",
-                "Lost",
-                "demo",
-                False,
-                {"outcome": "lost", "columns": "price,client_id,lost_reason,responsible_id"},
-            ),
-            ("task", "Important", "demo", False, {"priority__after": "0", "closed": "false"}),
-        ]
-        for resource, name, login, shared, query in views:
+        values: dict[str, object] = {code: self.client_statuses[code].id for code in ("customer", "lead")}
+        values["in_60_days"] = self.day(60).isoformat()
+        for resource, name, login, shared, query in self.content["views"]["rows"]:
             owner = self.users[login]
-            view = self.account.saved_views.model(account=self.account, resource=resource, owner_id=owner.id)
-            view.write({"name": name, "shared": shared, "query": urlencode(query)}, by=owner)
+            view = SavedView(account=self.account, resource=resource, owner_id=owner.id)
+            query = urlencode(parse_qsl(query.format(**values)))
+            view.write({"name": name, "shared": shared, "query": query}, by=owner)
 
     def ago(self, days: float) -> datetime:
         return self.now - timedelta(days=days, minutes=self.random.randrange(5, 300))
@@ -544,12 +540,6 @@ class CRMBuilder:
 
     def phone(self, region: dict[str, Any]) -> str:
         return f"{region['dial']}{self.random.randrange(10, 99)} 555 {self.random.randrange(100, 999)}"
-
-
-def ascii_of(text: str) -> str:
-    """Return a name in lower case without diacritics, spaces and signs."""
-    plain = unicodedata.normalize("NFKD", text.lower().replace("ł", "l").replace("ß", "ss"))
-    return "".join(character for character in plain if character.isascii() and character.isalnum())
 
 
 def domain_of(name: str) -> str:

@@ -1,7 +1,6 @@
 """The filter of secrets on Django's debug page in `make dev`."""
 
 import os
-from typing import Any
 
 from django.http import HttpRequest
 from django.views.debug import SafeExceptionReporterFilter
@@ -12,7 +11,7 @@ class DebugPageFilter(SafeExceptionReporterFilter):
 
     def get_safe_request_meta(self, request: HttpRequest) -> dict[str, object]:
         # `runserver` adds the environment of the process to that of the request. An address in it may contain a password.
-        meta: dict[str, Any] = super().get_safe_request_meta(request)
+        meta: dict[str, object] = super().get_safe_request_meta(request)
         return {name: value for name, value in meta.items() if name not in os.environ}
 
     def get_post_parameters(self, request: HttpRequest | None) -> dict[str, object]:

@@ -1,15 +1,20 @@
 """The extractor of the texts of the OpenAPI document for `pybabel extract`, which `babel.cfg` names."""
 
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection, Iterator, Mapping
+from typing import IO, TYPE_CHECKING
 
 import django
 from babel.messages.extract import extract_python
 from django.utils.module_loading import import_string
 
+if TYPE_CHECKING:
+    from babel.messages.extract import _Keyword, _PyOptions
 
-def extract_document(file: Any, keywords: Any, comment_tags: Any, options: Any) -> Iterator[Any]:
+
+def extract_document(
+    file: IO[bytes], keywords: "Mapping[str, _Keyword]", comment_tags: Collection[str], options: "_PyOptions"
+) -> Iterator[tuple[object, ...]]:
     """Yield the messages of the module of the OpenAPI document, and the texts of the document, which the code of all rooms makes."""
     yield from extract_python(file, keywords, comment_tags, options)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")

@@ -66,7 +66,7 @@ class Cluster:
         self.log = self.directory / "log"
         self.durable = durable
         self.lock = lock
-        self.process: subprocess.Popen | None = None
+        self.process: subprocess.Popen[bytes] | None = None
         self._group: ProcessGroup | None = None
         self._prefix: list[str] = []
 

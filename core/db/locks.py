@@ -1,8 +1,17 @@
-"""Advisory locks, each named by a tuple of values. PostgreSQL releases them at the end of the transaction."""
+"""Locks of rows, and advisory locks, each named by a tuple of values. PostgreSQL releases them at the end of the transaction."""
 
 import hashlib
+from typing import Self, TypeVar
 
-from django.db import connection
+from django.db import connection, models
+
+Row = TypeVar("Row", bound=models.Model)
+
+
+class LockableQuerySet(models.QuerySet[Row]):
+    def locked(self) -> Self:
+        """Lock the rows until the end of the transaction, but not the rows of other tables that the query joins."""
+        return self.select_for_update(no_key=True, of=("self",))
 
 
 def acquire(*names: tuple[object, ...]) -> None:

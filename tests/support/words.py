@@ -29,8 +29,9 @@ def modules() -> list[Path]:
 
 
 def templates() -> list[Path]:
-    """Return the templates of the rooms."""
-    return sorted(path for room in ROOMS for path in (ROOT / room).glob("**/templates/**/*") if path.is_file())
+    """Return the templates of the rooms, except for those of programs (`accounts/examples/templates/code`)."""
+    paths = (path for room in ROOMS for path in (ROOT / room).glob("**/templates/**/*") if path.is_file())
+    return sorted(path for path in paths if path.parent.name != "code")
 
 
 def is_literal(text: str) -> bool:

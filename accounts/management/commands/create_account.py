@@ -1,7 +1,6 @@
 import getpass
 import json
 import sys
-from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -53,7 +52,7 @@ class Command(BaseCommand):
         host: str | None,
         language: str,
         json: bool,
-        **options: Any,
+        **options: object,
     ) -> None:
         password = password if password is not None else self.read_password()
         account = NewAccountSerializer(data={"prefix": prefix}, context={})

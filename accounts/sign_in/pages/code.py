@@ -4,8 +4,6 @@ The pages never show whether an e-mail address belongs to a user. Each address g
 apps can derive pages from the base classes here, to act for the user after a correct code.
 """
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.http import HttpResponse
@@ -21,7 +19,7 @@ from accounts.sessions.cookies import CODE_COOKIE, delete_cookie, set_cookie
 from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
 from accounts.sign_in.codes import CodeExpired, SignInCode
 from accounts.sign_in.forms import Code, too_many_attempts
-from accounts.sign_in.pages.sign_in import sign_in
+from accounts.sign_in.pages.sign_in import VisitorPage, sign_in
 from accounts.users.forms import EmailFormField
 from accounts.users.models import User
 from core.db.transactions import in_transaction
@@ -32,10 +30,7 @@ from core.pages.base import Page, redirect, safe_path
 class CodeRequestForm(Form):
     email = EmailFormField()
     next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["email"].widget.attrs["autofocus"] = True
+    email.widget.attrs["autofocus"] = True
 
 
 class CodeForm(Form):
@@ -48,10 +43,7 @@ class CodeForm(Form):
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )
     next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.fields["code"].widget.attrs["autofocus"] = True
+    code.widget.attrs["autofocus"] = True
 
     def clean_name(self) -> str:
         return " ".join(self.cleaned_data["name"].split())
@@ -75,14 +67,12 @@ class CodeRequestPage(Page):
         account = request.account
         recipient = User.objects.find_for_code(request.site, email)
         try:
-            may_send = throttling.count_code_request(request, email, recipient.user)
+            if not throttling.count_code_request(request, email, recipient.user):
+                form.add_error("email", _("This address has got too many e-mails. Try again in an hour."))
         except Throttled as refused:
-            log_refusal(request, Way.CODE, RefusalReason.TOO_MANY, user=recipient.user, name=email)
             form.add_error(None, too_many_attempts(refused))
-            return None
-        if not may_send:
+        if form.errors:
             log_refusal(request, Way.CODE, RefusalReason.TOO_MANY, user=recipient.user, name=email)
-            form.add_error("email", _("This address has got too many e-mails. Try again in an hour."))
             return None
         # People do not see the field `homepage`, but bots fill it in.
         deliver = recipient.may_sign_in and not request.POST.get("homepage")
@@ -128,7 +118,7 @@ class CodePage(Page):
         """Return the response to the right code. The caller signs the user in."""
         raise NotImplementedError
 
-    def get(self, request: PageRequest, **kwargs: Any) -> HttpResponse:
+    def get(self, request: PageRequest, **kwargs: object) -> HttpResponse:
         if not SignInCode.objects.usable(request.account.id, self.secret).exists():
             return self.redirect_to_retry()
         return self.show(CodeForm(initial={"next": safe_path(request, request.GET.get("next"))}))
@@ -136,7 +126,7 @@ class CodePage(Page):
     def show(self, form: Form) -> HttpResponse:
         return self.render_form(form, retry_path=self.retry_path())
 
-    def post(self, request: PageRequest, **kwargs: Any) -> HttpResponse:
+    def post(self, request: PageRequest, **kwargs: object) -> HttpResponse:
         form, found = CodeForm(request.POST), list[User | None]()
         if not form.is_valid():
             return self.show(form)
@@ -185,15 +175,10 @@ class CodePage(Page):
         return redirect(self.retry_path())
 
 
-class SignInWithCode(CodeRequestPage):
+class SignInWithCode(CodeRequestPage, VisitorPage):
     """The page that sends a code to sign in with. After signing in, the user returns to the page `next`."""
 
     template_name = "accounts/sign_in/sign_in_with_code.html"
-
-    def check_access(self) -> HttpResponse | None:
-        if self.request.user is not None:
-            return redirect(safe_path(self.request, self.request.GET.get("next")))
-        return super().check_access()
 
     def get(self, request: PageRequest) -> HttpResponse:
         return self.render_form(CodeRequestForm(initial={"next": safe_path(request, request.GET.get("next"))}))
@@ -208,13 +193,8 @@ class SignInWithCode(CodeRequestPage):
         return reverse("accounts-sign-in-code-enter", query={"next": target})
 
 
-class EnterCode(CodePage):
+class EnterCode(CodePage, VisitorPage):
     """The page for the code. The right code signs the user in."""
-
-    def check_access(self) -> HttpResponse | None:
-        if self.request.user is not None:
-            return redirect(safe_path(self.request, self.request.GET.get("next")))
-        return super().check_access()
 
     def retry_path(self) -> str:
         target = safe_path(self.request, self.request.POST.get("next") or self.request.GET.get("next"))

@@ -45,6 +45,17 @@ class EmailLinkPage(Page):
         return render_invalid_link(self, self.retry_route)
 
 
+class EmailSent(Page):
+    """The page after a form that sends a link. It is the same for all e-mail addresses."""
+
+    template_name = "accounts/sign_in/email_sent.html"
+    # The purpose of the link, and the route of the form.
+    purpose = retry_route = ""
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        return self.render(purpose=self.purpose, retry_url=reverse(self.retry_route))
+
+
 def render_invalid_link(page: Page, retry_route: str = "", *, unsubscribes: bool = False) -> HttpResponse:
     """Render the page for a link that does not work.
 

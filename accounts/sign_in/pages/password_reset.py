@@ -5,8 +5,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
-from django.urls import reverse
+from django.http import HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -58,19 +57,12 @@ class PasswordReset(Page):
         return redirect("accounts-password-sent")
 
 
-class PasswordResetSent(Page):
-    template_name = "accounts/sign_in/email_sent.html"
-
-    def get(self, request: PageRequest) -> HttpResponse:
-        return self.render(purpose=PASSWORD, retry_url=reverse("accounts-password"))
-
-
 class SetPasswordForm(Form):
     password = NewPassword(label=gettext_lazy("New password"))
     ends_access = EndAccess()
 
-    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
+        super().__init__(data)
         self.user = user
 
     def clean(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
@@ -21,8 +21,9 @@ from accounts.mail import links
 from accounts.mail import sending as mail
 from accounts.mail.limits import Purpose, count_email
 from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
+from accounts.sign_in.emails import SIGN_UP, email_user
 from accounts.sign_in.pages.email_links import render_invalid_link
-from accounts.sign_in.pages.sign_in import sign_in
+from accounts.sign_in.pages.sign_in import VisitorPage, sign_in
 from accounts.users.forms import EmailFormField, LoginFormField, NewPassword, check_login, check_password_rules
 from accounts.users.invitations import Invitation
 from accounts.users.models import User
@@ -30,8 +31,6 @@ from core.http.throttling import count_from_address
 from core.pages.base import Page, redirect, safe_path
 from core.pages.routes import home_path, sign_in_path
 from core.rows.trimmed import fold_email
-
-SIGN_UP = "sign-up"
 
 
 class SignUpForm(Form):
@@ -46,14 +45,12 @@ def render_sign_up_closed(page: Page) -> HttpResponse:
     )
 
 
-class SignUp(Page):
-    request: PageRequest
+class SignUp(VisitorPage):
     template_name = "accounts/sign_in/sign_up.html"
 
     def check_access(self) -> HttpResponse | None:
-        if self.request.user is not None:
-            return redirect(safe_path(self.request, self.request.GET.get("next")))
-        return super().check_access() if self.request.site.takes_sign_ups else render_sign_up_closed(self)
+        response = super().check_access()
+        return render_sign_up_closed(self) if response is None and not self.request.site.takes_sign_ups else response
 
     def get(self, request: PageRequest) -> HttpResponse:
         return self.render_form(SignUpForm(initial={"next": safe_path(request, request.GET.get("next"))}))
@@ -81,37 +78,25 @@ class SignUp(Page):
         token = links.sign({"email": email, "next": target}, SIGN_UP, account.id)
         is_admitted = self.request.site.admits(email, user)
         if user is None:
-            url = base + reverse("accounts-sign-up-finish", query={"token": token})
             mail.send(
                 email,
                 "accounts/mail/sign_up.txt",
                 account_id=account.id,
                 language=get_language(),
                 sender=self.request.site.name,
-                url=url,
+                url=base + reverse("accounts-sign-up-finish", query={"token": token}),
                 deliver=is_admitted,
             )
         else:
-            mail.send(
-                user.email,
+            email_user(
+                user,
                 "accounts/mail/already_registered.txt",
-                account_id=account.id,
-                language=user.language or account.language,
-                sender=self.request.site.name,
+                self.request,
                 login=user.login,
                 sign_in=base + reverse("accounts-sign-in"),
                 password=base + reverse("accounts-password"),
                 deliver=user.is_active and is_admitted,
             )
-
-
-class SignUpSent(Page):
-    """The page after the sign-up form. It is the same for all e-mail addresses."""
-
-    template_name = "accounts/sign_in/email_sent.html"
-
-    def get(self, request: PageRequest) -> HttpResponse:
-        return self.render(purpose=SIGN_UP, retry_url=reverse("accounts-sign-up"))
 
 
 class RegistrationForm(Form):
@@ -124,8 +109,8 @@ class RegistrationForm(Form):
     login = LoginFormField()
     password = NewPassword()
 
-    def __init__(self, *args: Any, email: str, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, email: str, login: str = "") -> None:
+        super().__init__(data, initial={"login": login})
         self.email = email
 
     def clean(self) -> dict[str, Any]:
@@ -163,7 +148,7 @@ class RegistrationPage(Page):
         """Return the e-mail address that the link confirms, or None if the link is invalid."""
         raise NotImplementedError
 
-    def create_user(self, **values: str) -> User | None:
+    def create_user(self, *, login: str, password: str, name: str) -> User | None:
         """Create the user, or return None if the link has become invalid."""
         raise NotImplementedError
 
@@ -178,7 +163,7 @@ class RegistrationPage(Page):
     def get(self, request: PageRequest) -> HttpResponse:
         email = self.confirmed.email
         login = User.objects.suggest_login(request.account.id, email)
-        return self.show(RegistrationForm(email=email, initial={"login": login}))
+        return self.show(RegistrationForm(email=email, login=login))
 
     def show(self, form: Form) -> HttpResponse:
         return self.render_form(form, confirmed=self.confirmed)
@@ -220,9 +205,9 @@ class SignUpFinish(RegistrationPage):
             return None
         return ConfirmedEmail(payload["email"], payload["next"])
 
-    def create_user(self, **values: Any) -> User:
-        email, language = self.confirmed.email, get_language()
-        return User.objects.sign_up(self.request.account, email=email, language=language, **values)
+    def create_user(self, *, login: str, password: str, name: str) -> User:
+        account, email, language = self.request.account, self.confirmed.email, get_language()
+        return User.objects.sign_up(account, login=login, email=email, password=password, name=name, language=language)
 
 
 class AcceptInvitation(RegistrationPage):
@@ -237,5 +222,5 @@ class AcceptInvitation(RegistrationPage):
         self.invitation = invitation
         return ConfirmedEmail(invitation.email, home_path(), role=invitation.role)
 
-    def create_user(self, **values: Any) -> User | None:
-        return User.objects.accept(self.invitation, language=get_language(), **values)
+    def create_user(self, *, login: str, password: str, name: str) -> User | None:
+        return User.objects.accept(self.invitation, login=login, password=password, name=name, language=get_language())

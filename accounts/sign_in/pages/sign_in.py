@@ -7,7 +7,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.middleware.csrf import rotate_token
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, override
 from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from accounts.sessions import passwords, throttling
-from accounts.sessions.cookies import SESSION_COOKIE, VISIT_TOKEN_COOKIE, delete_cookie, delete_visit_cookie, set_cookie
+from accounts.sessions.cookies import SESSION_COOKIE, VISIT_TOKEN_COOKIE, delete_cookie, set_cookie
 from accounts.sessions.known_browsers import find_browser, remember_browser
 from accounts.sessions.models import Session
 from accounts.sessions.sign_in_log import Way, log_sign_in
@@ -57,6 +57,17 @@ def sign_in(
     return response
 
 
+class VisitorPage(Page):
+    """A page for visitors. A user is redirected to the page `next`."""
+
+    request: PageRequest
+
+    def check_access(self) -> HttpResponse | None:
+        if self.request.user is not None:
+            return redirect(safe_path(self.request, self.request.GET.get("next")))
+        return super().check_access()
+
+
 class SignInForm(Form):
     login = forms.CharField(
         label=gettext_lazy("Login or e-mail"),
@@ -71,8 +82,8 @@ class SignInForm(Form):
     )
     next = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, request: PageRequest, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, request: PageRequest, target: str = "") -> None:
+        super().__init__(data, initial={"next": target})
         self.request = request
 
     def clean(self) -> dict[str, Any]:
@@ -97,7 +108,7 @@ class SignIn(Page):
         target = safe_path(request, request.GET.get("next"))
         if request.user is not None:
             return redirect(target)
-        form = SignInForm(request=request, initial={"next": target})
+        form = SignInForm(request=request, target=target)
         # `unsaved` means that a form was submitted after the session had ended (`core.pages.routes.sign_in_path`).
         return self.render_form(form, nothing_was_saved="unsaved" in request.GET)
 
@@ -115,7 +126,8 @@ class SignOut(Page):
             request.session.end()
         response = redirect(settings.HOME_URL)
         delete_cookie(response, SESSION_COOKIE)
-        delete_visit_cookie(request, response, VISIT_TOKEN_COOKIE)
+        if VISIT_TOKEN_COOKIE in request.COOKIES:
+            delete_cookie(response, VISIT_TOKEN_COOKIE)
         messages.success(request, _("You are signed out."))
         return response
 

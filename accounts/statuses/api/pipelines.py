@@ -1,7 +1,5 @@
 """Pipelines of deals in the Account API."""
 
-from typing import Any, cast
-
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
@@ -12,36 +10,20 @@ from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from accounts.statuses.pipelines import Pipeline
-from core.api.fields import IntegerField, TextField
+from core.api.fields import IntegerField
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, WireSerializer
+from core.api.unique_names import UniqueNameField
 from core.db.ordering import MAX_POSITION
 from core.db.transactions import in_transaction
 from core.errors import FieldError
-from core.rows.trimmed import name_key
-
-
-class PipelineName(TextField):
-    default_error_messages = {"taken": _("is already taken")}
-
-    def to_internal_value(self, data: Any) -> str:
-        name = cast(str, super().to_internal_value(data))
-        row = self.parent.instance
-        if (
-            self.context["account"]
-            .pipelines.filter(name_key=name_key(name))
-            .exclude(id=row.id if row else None)
-            .exists()
-        ):
-            self.fail("taken")
-        return name
 
 
 class PipelineSerializer(ResourceSerializer):
     model = Pipeline
 
-    name = PipelineName(required=True)
+    name = UniqueNameField(lambda account: account.pipelines.all(), required=True)
     position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
 
     def validate(self, values: dict[str, object]) -> dict[str, object]:

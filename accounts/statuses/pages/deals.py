@@ -6,17 +6,19 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import Count, Q
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.account.api import AccountSettingsSerializer
-from accounts.account.models import MAX_REASONS, Account
+from accounts.account.models import MAX_REASONS
 from accounts.hosts.requests import UserRequest
 from accounts.layout import ordering
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
+from accounts.layout.writing import write_row
 from accounts.statuses.api.pipelines import PipelineSerializer
 from accounts.statuses.default_names import pipeline_name, reason_text, status_name, stored_reason
 from accounts.statuses.pipelines import Pipeline, list_pipelines
@@ -39,8 +41,8 @@ class NewPipelineForm(PipelineForm):
         help_text=gettext_lazy("You can change them afterwards. They are the columns of the deal board."),
     )
 
-    def __init__(self, *args: Any, pipelines: list[Pipeline], **kwargs: Any) -> None:
-        super().__init__(*args, initial={"source": pipelines[0].id if pipelines else ""}, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, pipelines: list[Pipeline]) -> None:
+        super().__init__(data, initial={"source": pipelines[0].id if pipelines else ""})
         copies = [
             (pipeline.id, _("Copied from %(name)s") % {"name": pipeline_name(pipeline)}) for pipeline in pipelines
         ]
@@ -48,15 +50,19 @@ class NewPipelineForm(PipelineForm):
 
 
 class DeletionForm(Form):
+    id_format = "deletion-%s"
+
     target = forms.TypedChoiceField(label=gettext_lazy("Move the statuses and their deals to"), coerce=int)
 
-    def __init__(self, *args: Any, others: list[Pipeline], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None = None, *, others: list[Pipeline]) -> None:
+        super().__init__(data)
         self.set_choices("target", [(pipeline.id, pipeline_name(pipeline)) for pipeline in others])
 
 
 class ReasonsForm(Form):
     """The reasons that the team chooses from, one on each line."""
+
+    id_format = "reasons-%s"
 
     won_reasons = forms.CharField(
         label=gettext_lazy("For winning"),
@@ -89,15 +95,6 @@ def reasons_text(reasons: list[str]) -> str:
     return "\n".join(reason_text(reason) for reason in reasons[:MAX_REASONS])
 
 
-def write_pipeline(account: Account, row: Pipeline | None, name: str) -> Pipeline:
-    """Validate the name as the API does, and create or rename a pipeline. Call this function in a transaction."""
-    serializer = PipelineSerializer(row, data={"name": name}, partial=row is not None, context={"account": account})
-    values = serializer.read()
-    row = row or Pipeline(account=account)
-    row.write(values)
-    return row
-
-
 class DealSettingsPage(CreatingPage, SettingsPage):
     """The pipelines in their order, and the reasons."""
 
@@ -115,7 +112,7 @@ class DealSettingsPage(CreatingPage, SettingsPage):
         counts = dict(in_pipeline.annotate(number=Count("id")).values_list("pipeline_id", "number"))
         if reasons_form is None:
             initial = {name: reasons_text(getattr(account, name)) for name in ReasonsForm.base_fields}
-            reasons_form = ReasonsForm(initial=initial, auto_id="reasons-%s")
+            reasons_form = ReasonsForm(initial=initial)
         is_wrong = form is not None or reasons_form.is_bound
         return self.render(
             http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
@@ -130,7 +127,7 @@ class DealSettingsPage(CreatingPage, SettingsPage):
         form = NewPipelineForm(request.POST, pipelines=[*pipelines.values()])
 
         def create() -> Pipeline:
-            row = write_pipeline(account, None, form.cleaned_data["name"])
+            row = write_row(PipelineSerializer, Pipeline(account=account), {"name": form.cleaned_data["name"]})
             if source := form.cleaned_data["source"]:
                 row.copy_statuses(pipelines[source], name_of=status_name)
             return row
@@ -141,7 +138,7 @@ class DealSettingsPage(CreatingPage, SettingsPage):
             path=lambda row: reverse("accounts-pipeline", args=[row.id]),
             # The statuses were copied when the pipeline was created.
             saved=lambda row: {"name": row.name, "source": form.cleaned_data["source"]},
-            change=lambda row: write_pipeline(account, row, form.cleaned_data["name"]),
+            change=lambda row: write_row(PipelineSerializer, row, {"name": form.cleaned_data["name"]}),
         )
         row = self.create_once(form, creation) if form.is_valid() else None
         if isinstance(row, HttpResponse):
@@ -158,7 +155,7 @@ class DealSettingsPage(CreatingPage, SettingsPage):
 
     def save_reasons(self, request: UserRequest) -> HttpResponse:
         account = request.account
-        form = ReasonsForm(request.POST, auto_id="reasons-%s")
+        form = ReasonsForm(request.POST)
 
         def act() -> None:
             serializer = AccountSettingsSerializer(
@@ -180,10 +177,7 @@ class PipelinePage(SettingsPage):
     actions = {"save": "save", "delete": "delete"}
 
     def find(self, id: int) -> Pipeline:
-        row = self.request.account.pipelines.filter(id=id).first()
-        if row is None:
-            raise Http404
-        return row
+        return get_object_or_404(self.request.account.pipelines, id=id)
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
@@ -198,7 +192,7 @@ class PipelinePage(SettingsPage):
             row=row,
             may_delete=bool(others),
             has_statuses=account.statuses.filter(Q(kind="deal", pipeline_id=row.id)).exists(),
-            deletion_form=deletion_form or DeletionForm(others=others, auto_id="deletion-%s"),
+            deletion_form=deletion_form or DeletionForm(others=others),
         )
 
     def save(self, request: UserRequest, id: int) -> HttpResponse:
@@ -206,12 +200,10 @@ class PipelinePage(SettingsPage):
         form = PipelineForm(request.POST, initial={"name": pipeline_name(row)})
 
         def act() -> None:
-            locked = request.account.pipelines.locked().filter(id=id).first()
-            if locked is None:
-                raise Http404
+            locked = get_object_or_404(request.account.pipelines.locked(), id=id)
             if form.has_changed():
                 # A default name that is shown translated stays the default name.
-                write_pipeline(request.account, locked, form.cleaned_data["name"])
+                write_row(PipelineSerializer, locked, form.cleaned_data)
 
         if not form.is_valid() or not self.submit_form(form, act):
             return self.show(row, form)
@@ -221,7 +213,7 @@ class PipelinePage(SettingsPage):
     def delete(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
         others = [pipeline for pipeline in list_pipelines(request.account) if pipeline.id != id]
-        form = DeletionForm(request.POST, others=others, auto_id="deletion-%s")
+        form = DeletionForm(request.POST, others=others)
         if others and not form.is_valid():
             return self.show(row, PipelineForm(initial={"name": pipeline_name(row)}), form)
 

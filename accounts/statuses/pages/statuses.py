@@ -8,18 +8,19 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
-from accounts.account.models import Account
 from accounts.hosts.requests import UserRequest
 from accounts.layout import ordering
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
-from accounts.statuses.api.statuses import StatusSerializer
+from accounts.layout.writing import write_row
+from accounts.statuses.api.statuses import OF_DEALS, StatusSerializer
 from accounts.statuses.default_names import pipeline_name
 from accounts.statuses.models import Status
 from accounts.statuses.pipelines import Pipeline, list_pipelines
@@ -39,8 +40,6 @@ OUTCOMES: dict[str, object] = {
     Status.Outcome.WON: pgettext_lazy("deal", "Won"),
     Status.Outcome.LOST: pgettext_lazy("deal", "Lost"),
 }
-# The fields of the form that only statuses of deals have. They have an outcome, so the form has no checkbox `closed` for them.
-OF_DEALS = ("outcome", "probability", "rot_days", "pipeline_id")
 
 
 def to_input_color(color: str | None) -> str:
@@ -107,10 +106,11 @@ class StatusForm(Form):
     )
 
     def __init__(
-        self, *args: Any, kind: str, row: Status | None = None, pipelines: Sequence[Pipeline] = (), **kwargs: Any
+        self, data: QueryDict | None = None, *, kind: str, row: Status | None = None, pipelines: Sequence[Pipeline] = ()
     ) -> None:
         """`pipelines` are the choices for a status of deals. With fewer than two, the form has no such field."""
-        super().__init__(*args, **kwargs)
+        super().__init__(data)
+        # Statuses of deals have an outcome instead of the checkbox `closed`.
         absent = {"closed"} if kind == Status.Kind.DEAL else {*OF_DEALS}
         if kind != Status.Kind.POST:
             absent.add("on_roadmap")
@@ -132,16 +132,6 @@ class StatusForm(Form):
         if not values.get("code") and values.get("name") and not self.fields["code"].required:
             values["code"] = slugify(values["name"])
         return values
-
-
-def write_status(account: Account, row: Status | None, kind: str, values: dict[str, Any]) -> Status:
-    """Validate the values as the API does, and create or update a status. Call this function in a transaction."""
-    data = values | ({} if row else {"kind": kind})
-    serializer = StatusSerializer(row, data=data, partial=row is not None, context={"account": account})
-    values = serializer.read()
-    row = row or Status(account=account)
-    row.write(values)
-    return row
 
 
 class StatusesPage(CreatingPage, SettingsPage):
@@ -205,19 +195,15 @@ class StatusesPage(CreatingPage, SettingsPage):
 
     def add(self, request: UserRequest) -> HttpResponse:
         form, account = StatusForm(request.POST, kind=self.kind), request.account
-        pipeline = {"pipeline_id": self.pipeline.id} if self.pipeline else {}
+        further = {"kind": self.kind} | ({"pipeline_id": self.pipeline.id} if self.pipeline else {})
         creation = Creation(
-            create=lambda: write_status(account, None, self.kind, form.cleaned_data | pipeline),
+            create=lambda: write_row(StatusSerializer, Status(account=account), form.cleaned_data | further),
             rows=account.statuses.locked(),
             path=lambda row: reverse("accounts-status", args=[row.id]),
             saved=lambda row: StatusForm(row=row, kind=self.kind).initial,
-            change=lambda row: write_status(account, row, self.kind, form.cleaned_data | pipeline),
+            change=lambda row: write_row(StatusSerializer, row, form.cleaned_data | further),
         )
-        row = (
-            self.create_once(form, creation, {**form.cleaned_data, **pipeline, "kind": self.kind})
-            if form.is_valid()
-            else None
-        )
+        row = self.create_once(form, creation, form.cleaned_data | further) if form.is_valid() else None
         if isinstance(row, HttpResponse):
             return row
         if row is None:
@@ -237,10 +223,7 @@ class StatusPage(SettingsPage):
     actions = {"save": "save", "delete": "delete"}
 
     def find(self, id: int) -> Status:
-        row = self.request.account.statuses.filter(id=id).first()
-        if row is None:
-            raise Http404
-        return row
+        return get_object_or_404(self.request.account.statuses, id=id)
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
@@ -257,16 +240,12 @@ class StatusPage(SettingsPage):
         form = StatusForm(request.POST, row=row, kind=row.kind, pipelines=self.pipelines_of(row))
 
         def act() -> None:
-            locked = request.account.statuses.locked().get(id=id)
+            locked = get_object_or_404(request.account.statuses.locked(), id=id)
             # Write only the fields that the user changed. Otherwise a colour in a format that the HTML field cannot show would be lost.
-            changed = {name: form.cleaned_data[name] for name in form.changed_data}
-            write_status(request.account, locked, locked.kind, changed)
+            write_row(StatusSerializer, locked, {name: form.cleaned_data[name] for name in form.changed_data})
 
-        try:
-            if not form.is_valid() or not self.submit_form(form, act):
-                return self.show(row, form)
-        except Status.DoesNotExist:
-            raise Http404 from None
+        if not form.is_valid() or not self.submit_form(form, act):
+            return self.show(row, form)
         messages.success(request, _("%(name)s is saved.") % {"name": form.cleaned_data["name"]})
         if "outcome" in form.changed_data:
             messages.info(

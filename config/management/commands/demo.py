@@ -10,7 +10,7 @@ from accounts.account.models import Account
 from accounts.hosts.names import full_name
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
-from config.demo import builder as demo
+from config.demo import account as demo
 
 
 class Command(BaseCommand):

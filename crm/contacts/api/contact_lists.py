@@ -1,36 +1,17 @@
 """Contact lists in the Account API (JSON)."""
 
-from typing import cast
-
-from django.utils.translation import gettext_lazy as _
-
-from core.api.fields import IntegerField, TextField
+from core.api.fields import IntegerField
 from core.api.filters import ListFilters, link_filter
 from core.api.serializers import ResourceSerializer
-from core.rows.trimmed import name_key
+from core.api.unique_names import UniqueNameField
 from crm.contacts.models import ContactList, ContactListQuerySet
 from crm.resources.api.views import CRMViewSet
-
-
-class ContactListName(TextField):
-    """A name that is unique among the account's contact lists outside the trash."""
-
-    default_error_messages = {"taken": _("is already taken")}
-
-    def to_internal_value(self, data: object) -> str:
-        name = cast(str, super().to_internal_value(data))
-        others = self.context["account"].contact_lists.live().filter(name_key=name_key(name))
-        if self.parent.instance:
-            others = others.exclude(id=self.parent.instance.id)
-        if others.exists():
-            self.fail("taken")
-        return name
 
 
 class ContactListSerializer(ResourceSerializer):
     model = ContactList
 
-    name = ContactListName(required=True)
+    name = UniqueNameField(lambda account: account.contact_lists.live(), required=True)
     contacts_count = IntegerField(read_only=True)
 
 
