@@ -26,7 +26,7 @@ from core.rows.trash import TrashableQuerySet
 from core.search.queries import search, search_transaction
 from forum.categories.models import Category
 from forum.forums.requests import ForumUserRequest, agent_of
-from forum.posts.api.serializers import PostSerializer
+from forum.posts.api import PostSerializer
 from forum.posts.models import Post
 from forum.team_tools.pages.base import (
     MAX_FOUND,

@@ -26,7 +26,7 @@ from forum.posts import tasks, triage
 from forum.posts.merging import Mergeable
 from forum.posts.sort_keys import PostSortKey, trending_field
 from forum.texts.markdown import has_links, html_field, render
-from forum.votes.voting import Votable
+from forum.votes.models import Votable
 
 
 class Post(Tagged, Mergeable, Commentable, Votable):

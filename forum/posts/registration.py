@@ -37,7 +37,7 @@ registry.register(
     Resource(
         "post",
         Post,
-        "forum.posts.api.views.PostViewSet",
+        "forum.posts.api.PostViewSet",
         label=_("Suggestion or task"),
         plural_label=_("Suggestions and tasks"),
         icon="lightbulb",

@@ -1,4 +1,4 @@
-"""The views of the Forum API (XML)."""
+"""The views and serializers of the Forum API (XML). It accepts some of the fields of the Account API."""
 
 from functools import cached_property
 from typing import Any, cast
@@ -15,14 +15,16 @@ from rest_framework.views import APIView
 
 from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
+from accounts.roles.models import ASSIGNABLE
 from accounts.roles.permissions import IsAuthenticated
 from accounts.sessions.authentication import BasicAuthentication, SessionAuthentication
 from accounts.statuses.models import Status
 from accounts.users.api import NewUserSerializer
 from accounts.users.models import PRIVATE_NAMES, User
-from core.api.fields import MISSING
+from core.api.fields import MISSING, ChoiceField, RelatedField, TextField, long_text_field
 from core.api.paging import ListPage
 from core.api.routing import path_of
+from core.api.serializers import ResourceSerializer
 from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
@@ -33,11 +35,41 @@ from forum.forums.membership import ForumMember, ForumRights
 from forum.forums.models import Forum
 from forum.forums.requests import agent_of
 from forum.lists.queries import PostQuerySet
+from forum.posts.api import StatusCode
 from forum.posts.models import Post
 from forum.xml import documents
 from forum.xml.formats import XMLParser, XMLRenderer
 from forum.xml.schema import XMLOperationSchema
-from forum.xml.serializers import PostElementSerializer, TeamPostElementSerializer
+
+
+class CategoryOfForum(RelatedField):
+    """A category of the forum that the request was sent to."""
+
+    def __init__(self) -> None:
+        super().__init__("categories")
+
+    def to_internal_value(self, data: object) -> int:
+        self.filters = {"forum_id": self.context["forum_id"]}
+        return super().to_internal_value(data)
+
+
+class PostElementSerializer(ResourceSerializer):
+    title = TextField(required=True)
+    content = long_text_field()
+    kind = ChoiceField(Post.Kind.values)
+    category_id = CategoryOfForum()
+
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
+        """Drop nulls, except for the fields that accept null."""
+        nullable = ("responsible_id",)
+        return {name: value for name, value in values.items() if value is not None or name in nullable}
+
+
+class TeamPostElementSerializer(PostElementSerializer):
+    """The fields that the team may set."""
+
+    status = StatusCode()
+    responsible_id = RelatedField("users", **ASSIGNABLE)
 
 
 class MayReadForum(BasePermission):

@@ -31,7 +31,6 @@ from core.rows.values import ValuesRow
 from forum.comments.models import Comment
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.inbox import tabs as inbox
-from forum.inbox.pages.moderation import render_comments
 from forum.lists.pages.base import query_string
 from forum.lists.team_filters import TeamFilter, read_team_filter
 from forum.posts.models import Post
@@ -224,7 +223,7 @@ class InboxPage(ForumTeamPage):
         """Return the comments that wait for approval, for the first page of that tab."""
         if self.tab != "unapproved" or page.number > 1:
             return []
-        return render_comments(inbox.waiting_comments(self.request.account, self.request.forum.id))
+        return inbox.waiting_comments(self.request.account, self.request.forum.id)
 
     def post(self, request: ForumRequest, **kwargs: Any) -> HttpResponse:
         action, page = request.POST.get("do", ""), self.read_page()

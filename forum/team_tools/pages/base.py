@@ -17,7 +17,7 @@ from core.search.queries import MAX_QUERY_LENGTH
 from forum.forums.pages.base import ForumPage, ResubmittablePage
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.queries import PostQuerySet
-from forum.posts.api.serializers import PostSerializer
+from forum.posts.api import PostSerializer
 from forum.posts.models import Post
 
 # The number of search results.
