@@ -15,7 +15,6 @@ from django.apps import apps
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from accounts.users.models import User
 from core.db.prepared import prepared
@@ -106,9 +105,6 @@ class Comment(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    # The comments that a new member may write in 24 hours (`forum.forums.limits`).
-    MAX_PER_DAY_OF_NEW_MEMBER = 20
-    MESSAGE_TO_NEW_MEMBER = _("In the first 24 hours you can write {limit} comments. Try again tomorrow.")
     # The Account API reads and writes comments as posts of this kind.
     task_kind = "comment"
     # An annotation of `with_names`: the name of the author.

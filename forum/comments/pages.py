@@ -21,7 +21,7 @@ from accounts.users.models import User
 from core.db.tenancy import fold
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
-from core.errors import Conflict, Throttled
+from core.errors import Conflict
 from core.http import throttling
 from core.pages.base import redirect
 from core.pages.creation import Creation
@@ -103,19 +103,11 @@ class CommentPage(CreatingTextPage):
             return post_not_found(request)
         return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
 
-    def show_submitted(self, status: int, id: int) -> HttpResponse:
-        return self.show(self.make_form(initial=self.submitted_values()), id=id, status=status)
-
     def make_form(self, *args: Any, **kwargs: Any) -> CommentForm:
         return CommentForm(*args, user=self.request.user, **kwargs)
 
-    def process_form(self, id: int) -> HttpResponse:
+    def save(self, form: CommentForm, id: int) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
-        if self.wants_preview:
-            return self.show(self.make_form(initial=self.submitted_values()), id=id)
-        form = self.make_form(request.POST)
-        if not form.is_valid():
-            return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         text, internal = form.cleaned_data["content"], form.cleaned_data.get("internal", False)
         created: list[tuple[Post, Comment]] = []
 
@@ -141,18 +133,13 @@ class CommentPage(CreatingTextPage):
             is_visible=lambda comment: comment.may_be_changed_by(request.user),
         )
         try:
-            with self.limit_new_member(Comment):
-                comment = self.create_once(form, creation, {"content": text, "internal": internal})
-        except Throttled as refused:
-            return self.show_over_limit(form, refused, partial(self.show, form, id=id))
+            comment = self.create_text(form, creation, {"content": text, "internal": internal}, "comment", id=id)
         except PostNotFound:
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
         except PostMerged as merged:
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, original=merged.original)
         if isinstance(comment, HttpResponse):
             return comment
-        if comment is None:
-            return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         path = self.path_of(created[-1][0] if created else find_post(request, id), comment)
         if not request.htmx:
             message = _("Your comment is posted.")
@@ -251,23 +238,18 @@ class EditCommentPage(WritingPage):
         form = EditCommentForm(initial=EditCommentForm.initial_values(comment))
         return self.show(form, id=id, comment_id=comment_id, internal=comment.internal)
 
-    def show_submitted(self, status: int, id: int, comment_id: int) -> HttpResponse:
-        return self.show_again(EditCommentForm(initial=self.submitted_values()), id, comment_id, status=status)
+    def make_form(self, *args: Any, **kwargs: Any) -> EditCommentForm:
+        return EditCommentForm(*args, **kwargs)
 
-    def show_again(self, form: EditCommentForm, id: int, comment_id: int, **context: Any) -> HttpResponse:
-        """Return the page with a submitted form."""
-        comment = self.find(id, comment_id)
-        internal = comment is not None and comment.internal
-        return self.show(form, id=id, comment_id=comment_id, internal=internal, **context)
+    def show(self, form: Form, *, id: int, comment_id: int, **context: Any) -> HttpResponse:  # type: ignore[override]  # needs the ids
+        if "internal" not in context:
+            comment = self.find(id, comment_id)
+            context["internal"] = comment is not None and comment.internal
+        return super().show(form, id=id, comment_id=comment_id, **context)
 
-    def process_form(self, id: int, comment_id: int) -> HttpResponse:
+    def save(self, form: EditCommentForm, id: int, comment_id: int) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
-        show = partial(self.show_again, id=id, comment_id=comment_id)
-        if self.wants_preview:
-            return show(EditCommentForm(initial=self.submitted_values()))
-        form = EditCommentForm(request.POST)
-        if not form.is_valid():
-            return show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        show = partial(self.show, id=id, comment_id=comment_id)
 
         def change() -> tuple[str, Comment | None, str]:
             post = lock_post(request, id)

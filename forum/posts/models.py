@@ -46,9 +46,6 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         IDEA = "idea"
 
     DISPLAY_NAME_FIELD = "title"
-    # The posts that a new member may write in 24 hours (`forum.forums.limits`).
-    MAX_PER_DAY_OF_NEW_MEMBER = 5
-    MESSAGE_TO_NEW_MEMBER = _("In the first 24 hours you can post {limit} suggestions. Try again tomorrow.")
     # A change of one of these fields by the team removes the post from the tab of new posts in the team's inbox.
     TRIAGE_FIELDS = frozenset(
         {"status_id", "category_id", "responsible_id", "response", "approved", "duplicate_from_id"}

@@ -123,10 +123,6 @@ def _shown_voter_names(account_id: int, post_id: int, limit: int) -> models.Quer
 class Vote(models.Model):
     """A vote of a user for a post."""
 
-    # The votes that a new member may cast in 24 hours (`forum.forums.limits`).
-    MAX_PER_DAY_OF_NEW_MEMBER = 60
-    MESSAGE_TO_NEW_MEMBER = _("In the first 24 hours you can vote {limit} times. Try again tomorrow.")
-
     pk = models.CompositePrimaryKey("account_id", "post_id", "user_id")
     account = models.ForeignKey(Account, models.CASCADE, related_name="votes", db_index=False)
     post_id = models.BigIntegerField()

@@ -26,7 +26,6 @@ from forum.forums.limits import limit_new_member
 from forum.forums.pages.base import ForumPage, only_members_message
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.pages.visible_posts import PostMerged, PostNotFound, find_post, post_not_found, visible_posts
-from forum.votes.models import Vote
 
 if TYPE_CHECKING:
     from forum.posts.models import Post
@@ -80,7 +79,7 @@ class VotePage(ForumPage):
             return post
 
         try:
-            with limit_new_member(request, request.user, Vote) if casts_vote else nullcontext():
+            with limit_new_member(request, request.user, "vote") if casts_vote else nullcontext():
                 post = without_transaction(vote) if casts_vote else in_transaction(vote)
         except PostNotFound:
             return post_not_found(request)
@@ -179,7 +178,7 @@ class FirstVoteCodePage(FirstVoteStep, CodePage):
             return post, post.vote(by=user)
 
         try:
-            with limit_new_member(self.request, user, Vote):
+            with limit_new_member(self.request, user, "vote"):
                 post, is_new = without_transaction(vote)
         except Throttled as refused:
             messages.error(self.request, str(refused.message))

@@ -243,7 +243,7 @@ class XMLPostViewSet(XMLViewSet):
             post.write(values, by=request.user)
             return post
 
-        with limit_new_member(request, request.user, Post):
+        with limit_new_member(request, request.user, "post"):
             post = in_transaction(act)
         location = self.base_url + path_of("forum-xml-post", post.id)
         return Response(documents.document(self.as_element(post)), status=201, headers={"Location": location})

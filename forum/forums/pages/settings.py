@@ -1,5 +1,6 @@
 """The account settings for forums and their members."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -8,8 +9,9 @@ from django.contrib import messages
 from django.db.models import Count, Exists, OuterRef
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext_lazy, pgettext_lazy
 
 from accounts.account.models import Account
 from accounts.hosts import domains
@@ -253,6 +255,10 @@ class ForumSettingsPage(SettingsPage):
 
 
 TABS = ("members", "pending")
+# The messages after an act on people of a tab.
+REMOVED = ngettext_lazy("%(n)d member is removed.", "%(n)d members are removed.", "n")
+CONFIRMED = ngettext_lazy("%(n)d person is a member now.", "%(n)d people are members now.", "n")
+DENIED = ngettext_lazy("%(n)d person can't enter the forum.", "%(n)d people can't enter the forum.", "n")
 
 
 class AddForm(Form):
@@ -267,14 +273,7 @@ class MembersPage(SettingsPage):
     request: ForumUserRequest
     template_name = "forum/forums/members.html"
     part = "forums"
-    actions = {
-        "add": "add",
-        "remove": "remove",
-        "approve": "approve",
-        "deny": "deny",
-        "approve_all": "approve_all",
-        "deny_all": "deny_all",
-    }
+    actions = {name: name for name in ("add", "remove", "approve", "deny", "approve_all", "deny_all")}
 
     def find(self, id: int) -> Forum:
         forum = self.request.account.forums.filter(id=id).first()
@@ -350,10 +349,7 @@ class MembersPage(SettingsPage):
         return redirect("forum-settings-members", forum.id)
 
     def remove(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        number = self.delete(self.selected(id, "members"))
-        return self.go_back(
-            id, ngettext("%(n)d member is removed.", "%(n)d members are removed.", number) % {"n": number}
-        )
+        return self.delete(id, self.selected(id, "members"), REMOVED)
 
     def approve(self, request: ForumUserRequest, id: int) -> HttpResponse:
         return self.confirm(id, self.selected(id, "pending"))
@@ -362,37 +358,25 @@ class MembersPage(SettingsPage):
         return self.confirm(id, self.rows(self.find(id), "pending"))
 
     def deny(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.say_denied(id, self.delete(self.selected(id, "pending")))
+        return self.delete(id, self.selected(id, "pending"), DENIED)
 
     def deny_all(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.say_denied(id, self.delete(self.rows(self.find(id), "pending")))
+        return self.delete(id, self.rows(self.find(id), "pending"), DENIED)
 
     def selected(self, id: int, tab: str) -> ForumMemberQuerySet:
         """Return the selected people of a tab. A person of whom somebody else has decided meanwhile is left out."""
-        ids = [
-            user_id
-            for text in self.request.POST.getlist("user")[: paging.DEFAULT_MAX_PAGE_SIZE]
-            if (user_id := parse_id(text))
-        ]
-        return self.rows(self.find(id), tab).filter(user_id__in=ids)
+        ids = filter(None, map(parse_id, self.request.POST.getlist("user")[: paging.DEFAULT_MAX_PAGE_SIZE]))
+        return self.rows(self.find(id), tab).filter(user_id__in=list(ids))
 
     def confirm(self, id: int, rows: ForumMemberQuerySet) -> HttpResponse:
+        return self.change(id, lambda: rows.update(state=ForumMember.State.MEMBER), CONFIRMED)
+
+    def delete(self, id: int, rows: ForumMemberQuerySet, message: Promise) -> HttpResponse:
+        return self.change(id, lambda: rows.delete()[0], message)
+
+    def change(self, id: int, act: Callable[[], int], message: Promise) -> HttpResponse:
+        """Call `act`, show the message with the number that it returns, and return to the tab."""
         numbers: list[int] = []
-        self.perform(lambda: numbers.append(rows.update(state=ForumMember.State.MEMBER)))
-        number = sum(numbers)
-        return self.go_back(
-            id, ngettext("%(n)d person is a member now.", "%(n)d people are members now.", number) % {"n": number}
-        )
-
-    def delete(self, rows: ForumMemberQuerySet) -> int:
-        numbers: list[int] = []
-        self.perform(lambda: numbers.append(rows.delete()[0]))
-        return sum(numbers)
-
-    def say_denied(self, id: int, number: int) -> HttpResponse:
-        text = ngettext("%(n)d person can't enter the forum.", "%(n)d people can't enter the forum.", number)
-        return self.go_back(id, text % {"n": number})
-
-    def go_back(self, id: int, message: str) -> HttpResponse:
-        messages.success(self.request, message)
+        self.perform(lambda: numbers.append(act()))
+        messages.success(self.request, message % {"n": sum(numbers)})
         return redirect("forum-settings-members", id, query={"tab": self.tab} if self.tab != "members" else None)

@@ -29,12 +29,7 @@ class ModerationPage(ForumTeamPage):
     """The queue, oldest first. The page of a post submits its buttons to this page too; with `back`, the response returns to the post."""
 
     template_name = "forum/inbox/moderation.html"
-    actions = {
-        "approve": "approve",
-        "reject": "reject",
-        "approve_comment": "approve_comment",
-        "reject_comment": "reject_comment",
-    }
+    actions = {name: name for name in ("approve", "reject", "approve_comment", "reject_comment")}
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
         page = self.read_page()
@@ -52,17 +47,24 @@ class ModerationPage(ForumTeamPage):
         comments = inbox.waiting_comments(request.account, request.forum.id) if page.number == 1 else []
         return self.render(section="inbox", posts=rows[: page.size], waiting_comments=comments, page=page, more=more)
 
+    @property
+    def row_id(self) -> int:
+        """The id of the post or of the comment."""
+        return parse_id(self.request.POST.get("id")) or 0
+
+    def check_version(self, field: str, current: str) -> None:
+        """Raise FieldError if the form has the digest of another text. The buttons on the page of a post have none."""
+        if self.request.POST.get("version", current) != current:
+            raise FieldError(field, gettext_lazy("was changed in the meantime"), "changed")
+
     def approve(self, request: ForumUserRequest) -> HttpResponse:
         def act() -> None:
-            post = self.lock(id)
+            post = self.lock(self.row_id)
             locked_posts[:] = [post]
-            if post.approved:
-                return
-            if request.POST.get("version", current := EditPostForm.version_of(post)) != current:
-                raise FieldError("post", gettext_lazy("was changed in the meantime"), "changed")
-            post.approve(by=request.user)
+            if not post.approved:
+                self.check_version("post", EditPostForm.version_of(post))
+                post.approve(by=request.user)
 
-        id = parse_id(request.POST.get("id")) or 0
         locked_posts: list[Post] = []
         if self.decide(act):
             if locked_posts[0].is_private:
@@ -70,37 +72,28 @@ class ModerationPage(ForumTeamPage):
             else:
                 message = _("The suggestion is approved: everyone can see it now.")
             messages.success(request, message)
-        return self.go_back(*(("forum-post", id) if locked_posts else ("forum-suggestions",)))
+        return self.go_back(*(("forum-post", self.row_id) if locked_posts else ("forum-suggestions",)))
 
     def reject(self, request: ForumUserRequest) -> HttpResponse:
-        id = parse_id(request.POST.get("id")) or 0
         success_message = _("The suggestion is rejected. An admin can restore it from the trash for 30 days.")
-        self.decide(lambda: self.lock(id).reject(by=request.user), success_message=success_message)
+        self.decide(lambda: self.lock(self.row_id).reject(by=request.user), success_message=success_message)
         return self.go_back("forum-suggestions")
 
     def approve_comment(self, request: ForumUserRequest) -> HttpResponse:
-        id = parse_id(request.POST.get("id")) or 0
-
         def act() -> None:
-            post, comment = self.lock_comment(id)
-            if comment.approved:
-                return
-            if request.POST.get("version", current := EditCommentForm.version_of(comment)) != current:
-                raise FieldError("comment", gettext_lazy("was changed in the meantime"), "changed")
-            post.approve_comment(comment)
+            post, comment = self.lock_comment(self.row_id)
+            if not comment.approved:
+                self.check_version("comment", EditCommentForm.version_of(comment))
+                post.approve_comment(comment)
 
-        return self.decide_on_comment(
-            id, act, _("The comment is approved: everyone who sees the suggestion sees it now.")
-        )
+        return self.decide_on_comment(act, _("The comment is approved: everyone who sees the suggestion sees it now."))
 
     def reject_comment(self, request: ForumUserRequest) -> HttpResponse:
-        id = parse_id(request.POST.get("id")) or 0
-
         def act() -> None:
-            post, comment = self.lock_comment(id)
+            post, comment = self.lock_comment(self.row_id)
             post.reject_comment(comment)
 
-        return self.decide_on_comment(id, act, _("The comment is rejected and deleted."))
+        return self.decide_on_comment(act, _("The comment is rejected and deleted."))
 
     def lock_comment(self, id: int) -> tuple[Post, Comment]:
         """Return a comment and its post, which is locked until the transaction ends. Raise FieldError if the comment is gone."""
@@ -111,7 +104,8 @@ class ModerationPage(ForumTeamPage):
             raise FieldError("comment", gettext_lazy("is no longer here"), "gone")
         return post, comment
 
-    def decide_on_comment(self, id: int, act: Callable[[], object], message: str) -> HttpResponse:
+    def decide_on_comment(self, act: Callable[[], object], message: str) -> HttpResponse:
+        id = self.row_id
         post_id = self.request.account.comments.filter(id=id).values_list("post_id", flat=True).first()
         is_done = self.perform(act, success_message=message)
         if post_id is None:

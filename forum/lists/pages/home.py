@@ -33,7 +33,7 @@ from forum.lists.pages.base import (
     read_order,
     route_of_former_path,
 )
-from forum.lists.pages.filters import FilterGroup, FilterOption, Filters, filter_groups
+from forum.lists.pages.filters import FilterGroup, Filters, filter_groups
 from forum.lists.team_filters import TeamFilter, read_team_filter, team_orders
 from forum.lists.whole_forum import page_of_forum, page_of_team
 
@@ -68,6 +68,7 @@ class PostListPage(PostsPage):
         team_order = further.get(order)
         team_filter = read_team_filter(request.GET, account, request.user)
         q = self.read_query()
+        links = Links(category, filters, team_filter, q, order, is_default_order=order == default_order)
         groups: list[FilterGroup] = []
         rows: list[tuple[Any, ...]] = []
         shows_similar = is_too_slow = False
@@ -77,7 +78,7 @@ class PostListPage(PostsPage):
             else:
                 is_team = request.user is not None and request.user.is_team
                 facets = count_facets(account.id, forum.id, filters.selection, include_closed=is_team)
-                groups = filter_groups(filters, facets, categories, statuses)
+                groups = filter_groups(filters, facets, categories, statuses, links.link_filtered)
                 rows = self.rows(order, filters, team_filter, page, matches=facets.total)
         except TooSlow:
             is_too_slow = True
@@ -88,7 +89,6 @@ class PostListPage(PostsPage):
             panels = render_row_panels("posts", request, [post["id"] for post in posts])
             for post in posts:
                 post["panel"] = panels.get(post["id"])
-        links = Links(category, filters, team_filter, q, order, is_default_order=order == default_order)
         labels = ORDER_LABELS | {name: further[name].label for name in further}
         return self.render(
             http_status=422 if team_filter.errors else 200,
@@ -96,7 +96,7 @@ class PostListPage(PostsPage):
             category=category,
             categories=categories,
             filters=filters,
-            groups=links.link_groups(groups),
+            groups=groups,
             chips=links.link_removals(),
             hidden_fields=[(name, value) for name, value in links.own_parameters.items() if value],
             team_filter=team_filter,
@@ -228,27 +228,15 @@ class Links:
         """Return the path of this list with other parameters."""
         return self.path + query_string(**{**self.parameters, **parameters})
 
-    def link_filtered(self, filters: Filters, *, without: str = "") -> str:
-        """Return the path of the whole forum's list with these filters, in the same order. `without` is a filter of the team to leave out."""
+    def link_filtered(self, filters: Filters) -> str:
+        """Return the path of the whole forum's list with these filters, in the same order."""
         order = "" if self.q or self.order == DEFAULT_ORDER else self.order
-        of_team = {name: value for name, value in self.team_filter.parameters.items() if name != without}
-        return self.home + query_string(**filters.parameters, **of_team, order=order, q=self.q)
+        return self.home + query_string(**filters.parameters, **self.team_filter.parameters, order=order, q=self.q)
 
     def link_feed(self) -> str:
         # Feeds do not have the orders of the team.
         order = "" if self.q or self.order in FEED_ORDERS or self.order not in ORDERS else self.order
         return reverse("forum-feed") + query_string(order=order, **self.filters.parameters, q=self.q)
-
-    def link_groups(self, groups: list[FilterGroup]) -> list[tuple[FilterGroup, str, list[tuple[FilterOption, str]]]]:
-        """Return each filter with the path of the list without the filter, and with its values, each with the path of its list."""
-        return [
-            (
-                group,
-                self.link_filtered(group.any_filters),
-                [(option, self.link_filtered(option.filters)) for option in group.options],
-            )
-            for group in groups
-        ]
 
     def link_removals(self) -> list[tuple[str, str]]:
         """Return the names of the selected values, each with the path of the list without it."""

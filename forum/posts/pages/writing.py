@@ -1,24 +1,22 @@
 """The pages that add, edit and delete a suggestion, and their forms."""
 
 import hashlib
-from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.account.models import Account
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.statuses.models import Status
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
-from core.errors import Conflict, Throttled
+from core.errors import Conflict
 from core.http import throttling
 from core.pages.base import no_content, redirect
 from core.pages.creation import Creation
@@ -54,10 +52,9 @@ class PostForm(Form):
 
     def __init__(self, *args: object, categories: list[Category], **kwargs: Any):
         super().__init__(*args, **kwargs)
-        field = cast(forms.TypedChoiceField, self.fields["category_id"])
-        field.choices = [(category.id, category.name) for category in categories]
+        self.set_choices("category_id", ((category.id, category.name) for category in categories))
         if len(categories) == 1:
-            field.widget = forms.HiddenInput()
+            self.fields["category_id"].widget = forms.HiddenInput()
             self.initial["category_id"] = categories[0].id
 
     @property
@@ -112,8 +109,10 @@ class EditPostForm(PostForm):
         return values
 
 
-def categories_of(account: Account, forum_id: int) -> list[Category]:
-    return list(account.categories.of_forum(forum_id))
+def categories_for(request: ForumRequest) -> list[Category]:
+    """Return the categories of the forum, or none for a visitor of a private forum."""
+    may_read = request.forum.may_be_read_by(request.user)
+    return list(request.account.categories.of_forum(request.forum.id)) if may_read else []
 
 
 def refuse_change(request: ForumUserRequest, post: Post) -> HttpResponse:
@@ -145,39 +144,18 @@ class NewPostPage(CreatingTextPage):
         return self.show(form, similar=similar_to(cast(ForumUserRequest, request), title))
 
     def make_form(self, *args: Any, **kwargs: Any) -> NewPostForm:
-        return NewPostForm(*args, categories=self.categories, **kwargs)
+        return NewPostForm(*args, categories=categories_for(self.request), **kwargs)
 
-    @property
-    def categories(self) -> list[Category]:
-        """The categories; none for a visitor of a private forum."""
-        request = self.request
-        return categories_of(request.account, request.forum.id) if request.forum.may_be_read_by(request.user) else []
-
-    def show_submitted(self, status: int) -> HttpResponse:
-        form = self.make_form(initial=self.submitted_values())
-        return self.show(form, status=status, category_id=self.request.POST.get("category_id", "")[:18])
-
-    def process_form(self) -> HttpResponse:
+    def save(self, form: NewPostForm) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
-        if self.wants_preview:
-            return self.show(self.make_form(initial=self.submitted_values()))
-        form = self.make_form(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         # Similar posts are searched before the key is checked. If another click creates the post in between, the key is found, and the
         # post is not shown as similar to itself.
         similar = [] if form.cleaned_data["seen"] else similar_to(request, form.cleaned_data["title"])
         if similar and self.created_row_id() is None:
             return self.show(form, similar=similar, asks_first=True)
-        try:
-            with self.limit_new_member(Post):
-                post = self.create_once(form, self.creation(form), form.values)
-        except Throttled as refused:
-            return self.show_over_limit(form, refused, partial(self.show, form))
+        post = self.create_text(form, self.creation(form), form.values, "post")
         if isinstance(post, HttpResponse):
             return post
-        if post is None:
-            return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         if not post.approved:
             message = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
         else:
@@ -247,28 +225,14 @@ class EditPage(WritingPage):
             return post_not_found(request)
         if not post.may_be_changed_by(request.user):
             return refuse_change(request, post)
-        return self.show(
-            self.make_form(initial=EditPostForm.initial_values(post) | {"version": EditPostForm.version_of(post)}),
-            id=id,
-        )
+        initial = EditPostForm.initial_values(post) | {"version": EditPostForm.version_of(post)}
+        return self.show(self.make_form(initial=initial), id=id)
 
     def make_form(self, *args: Any, **kwargs: Any) -> EditPostForm:
-        request = self.request
-        may_read = request.forum.may_be_read_by(request.user)
-        categories = categories_of(request.account, request.forum.id) if may_read else []
-        return EditPostForm(*args, categories=categories, **kwargs)
+        return EditPostForm(*args, categories=categories_for(self.request), **kwargs)
 
-    def show_submitted(self, status: int, id: int) -> HttpResponse:
-        category_id = self.request.POST.get("category_id", "")[:18]
-        return self.show(self.make_form(initial=self.submitted_values()), id=id, status=status, category_id=category_id)
-
-    def process_form(self, id: int) -> HttpResponse:
+    def save(self, form: EditPostForm, id: int) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
-        if self.wants_preview:
-            return self.show(self.make_form(initial=self.submitted_values()), id=id)
-        form = self.make_form(request.POST)
-        if not form.is_valid():
-            return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
         def change() -> tuple[str, Post]:
             post = lock_post(request, id, include_merged=True)
@@ -294,9 +258,7 @@ class EditPage(WritingPage):
                 return refuse_change(request, post)
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, refusal=has_responses_message())
         if result == "changed":
-            data = cast(QueryDict, form.data).copy()
-            data["version"] = EditPostForm.version_of(post)
-            form.data = data
+            form.replace_data("version", EditPostForm.version_of(post))
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, current_post=post)
         message = _("Saved.")
         if not post.approved and not request.user.is_team:
