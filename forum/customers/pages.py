@@ -156,9 +156,7 @@ class OnBehalfForm(Form):
 
     def __init__(self, *args: object, categories: Iterable[Category], **kwargs: object):
         super().__init__(*args, **kwargs)
-        cast(forms.ChoiceField, self.fields["category_id"]).choices = [
-            (category.id, category.name) for category in categories
-        ]
+        self.set_choices("category_id", ((category.id, category.name) for category in categories))
 
     def clean_content(self) -> str:
         return normalize_text(self.cleaned_data["content"])

@@ -205,8 +205,6 @@ class PostQuerySet(AccessQuerySet[Any]):
             "author_id": closed_author_id(user),
         }
         selection = {name: value for name, value in conditions.items() if value is not None}
-        if whole_forum:
-            selection.pop("category_id", None)
         return page_of_posts(columns=columns, order=order, whole_forum=whole_forum, **_limits(start, size), **selection)
 
     def search(
@@ -389,16 +387,7 @@ def _limits(start: int, size: int) -> dict[str, int]:
     return {"start": start, "literal_size": size, "literal_stop": literal_stop}
 
 
-@prepared(
-    account_id=int,
-    forum_id=int,
-    category_id=int,
-    status_id=int,
-    author_id=int,
-    start=int,
-    size=int,
-    stop=int,
-)
+@prepared(account_id=int, forum_id=int, category_id=int, status_id=int, author_id=int, start=int, size=int, stop=int)
 def page_of_posts(
     account_id: int,
     columns: Columns,
@@ -427,13 +416,7 @@ def page_of_posts(
     if status_id is not None:
         conditions["status_id"] = status_id
     return merge_partitions(
-        Account(id=account_id),
-        author_id,
-        order,
-        conditions,
-        start=start,
-        size=size,
-        stop=stop or start + size,
+        Account(id=account_id), author_id, order, conditions, start=start, size=size, stop=stop or start + size
     ).values_list(*columns)
 
 

@@ -115,6 +115,15 @@ class ForumForm(Form):
             self.initial = {name: getattr(forum, name) for name in self.fields if name != "host"} | {"host": address}
 
 
+def find_forum(account: Account, id: int) -> Forum:
+    """Return the forum with its account. Raise Http404 if there is none."""
+    forum = account.forums.filter(id=id).first()
+    if forum is None:
+        raise Http404
+    forum.account = account
+    return forum
+
+
 class ForumsPage(SettingsPage):
     template_name = "forum/forums/forums.html"
     part = "forums"
@@ -182,10 +191,7 @@ class ForumSettingsPage(SettingsPage):
     actions = {"save": "save", "check": "check", "delete": "delete"}
 
     def find(self, id: int) -> Forum:
-        forum = self.request.account.forums.filter(id=id).first()
-        if forum is None:
-            raise Http404
-        forum.account = self.request.account
+        forum = find_forum(self.request.account, id)
         self.host = forum.account.hosts.get(id=forum.host_id)
         return forum
 
@@ -275,13 +281,6 @@ class MembersPage(SettingsPage):
     part = "forums"
     actions = {name: name for name in ("add", "remove", "approve", "deny", "approve_all", "deny_all")}
 
-    def find(self, id: int) -> Forum:
-        forum = self.request.account.forums.filter(id=id).first()
-        if forum is None:
-            raise Http404
-        forum.account = self.request.account
-        return forum
-
     @property
     def tab(self) -> str:
         tab = self.request.GET.get("tab") or "members"
@@ -294,7 +293,7 @@ class MembersPage(SettingsPage):
         return rows.pending() if tab == "pending" else rows.confirmed()
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.show(self.find(id), AddForm())
+        return self.show(find_forum(self.request.account, id), AddForm())
 
     def show(self, forum: Forum, form: Form) -> HttpResponse:
         request, account = self.request, self.request.account
@@ -320,7 +319,7 @@ class MembersPage(SettingsPage):
 
     def add(self, request: ForumUserRequest, id: int) -> HttpResponse:
         """Add the user with an e-mail to the forum, or invite the person who has it."""
-        forum, form = self.find(id), AddForm(request.POST)
+        forum, form = find_forum(self.request.account, id), AddForm(request.POST)
         if not form.is_valid():
             return self.show(forum, form)
         email, account = form.cleaned_data["email"], request.account
@@ -355,18 +354,18 @@ class MembersPage(SettingsPage):
         return self.confirm(id, self.selected(id, "pending"))
 
     def approve_all(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.confirm(id, self.rows(self.find(id), "pending"))
+        return self.confirm(id, self.rows(find_forum(self.request.account, id), "pending"))
 
     def deny(self, request: ForumUserRequest, id: int) -> HttpResponse:
         return self.delete(id, self.selected(id, "pending"), DENIED)
 
     def deny_all(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.delete(id, self.rows(self.find(id), "pending"), DENIED)
+        return self.delete(id, self.rows(find_forum(self.request.account, id), "pending"), DENIED)
 
     def selected(self, id: int, tab: str) -> ForumMemberQuerySet:
         """Return the selected people of a tab. A person of whom somebody else has decided meanwhile is left out."""
         ids = filter(None, map(parse_id, self.request.POST.getlist("user")[: paging.DEFAULT_MAX_PAGE_SIZE]))
-        return self.rows(self.find(id), tab).filter(user_id__in=list(ids))
+        return self.rows(find_forum(self.request.account, id), tab).filter(user_id__in=list(ids))
 
     def confirm(self, id: int, rows: ForumMemberQuerySet) -> HttpResponse:
         return self.change(id, lambda: rows.update(state=ForumMember.State.MEMBER), CONFIRMED)

@@ -133,18 +133,16 @@ class PostListPage(PostsPage):
         self, order: str, filters: Filters, team_filter: TeamFilter, page: paging.ListPage, *, matches: int
     ) -> list[tuple[Any, ...]]:
         """Return the rows of the list. `matches` is the number of suggestions with the filters. Raise `TooSlow`."""
-        user, account = self.request.user, self.request.account
-        selection: dict[str, Any] = {
-            "account": account,
-            "forum_id": self.request.forum.id,
-            "selection": filters.selection,
-            "start": page.start,
-            "size": page.size + 1,
-        }
+        user, options = self.request.user, self.row_options(filters, page)
         team_order = team_orders(user).get(order)
         if user is None or (team_order is None and not team_filter):
-            return page_of_forum(user, COLUMNS, **selection, matches=matches, order=order)
-        return page_of_team(user, COLUMNS, **selection, team_filter=team_filter, order=team_order or order)
+            return page_of_forum(user, COLUMNS, **options, matches=matches, order=order)
+        return page_of_team(user, COLUMNS, **options, team_filter=team_filter, order=team_order or order)
+
+    def row_options(self, filters: Filters, page: paging.ListPage) -> dict[str, Any]:
+        """Return the arguments of the functions that read the rows."""
+        selected = {"account": self.request.account, "forum_id": self.request.forum.id, "selection": filters.selection}
+        return selected | {"start": page.start, "size": page.size + 1}
 
     def search(
         self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.ListPage
@@ -154,17 +152,8 @@ class PostListPage(PostsPage):
         Raise `TooSlow` if the filter of the team takes too long.
         """
         account, forum = self.request.account, self.request.forum
-        rows = account.posts.search(
-            q,
-            self.request.user,
-            COLUMNS,
-            account=account,
-            forum_id=forum.id,
-            selection=filters.selection,
-            team_filter=team_filter,
-            start=page.start,
-            size=page.size + 1,
-        )
+        options = self.row_options(filters, page)
+        rows = account.posts.search(q, self.request.user, COLUMNS, **options, team_filter=team_filter)
         if rows or filters or team_filter or page.number > 1:
             return rows, False
         similar = account.posts.similar_to(q, COLUMNS, account=account, forum_id=forum.id, already_searched=True)

@@ -2,12 +2,12 @@
 
 import hashlib
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.db.models import Q
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
@@ -61,9 +61,7 @@ class PostStatusForm(Form):
     def __init__(self, *args: object, post: Post, statuses: list[Status], **kwargs: object):
         initial = {"status_id": post.status_id, "response": post.response or "", "seen": digest(post.response)}
         super().__init__(*args, initial=initial, auto_id="status-%s", **kwargs)
-        cast(forms.ChoiceField, self.fields["status_id"]).choices = [
-            (status.id, status_name(status)) for status in statuses
-        ]
+        self.set_choices("status_id", ((status.id, status_name(status)) for status in statuses))
 
     def clean_response(self) -> str:
         return normalize_text(self.cleaned_data["response"])
@@ -77,9 +75,7 @@ class PostStatusForm(Form):
         if digest(response) != seen and response != normalize_text(post.response):
             if digest(post.response) != seen:
                 # If the user submits the form again, the new response replaces the one of somebody else.
-                data = cast(QueryDict, self.data).copy()
-                data["seen"] = digest(post.response)
-                self.data = data
+                self.replace_data("seen", digest(post.response))
                 message = _(
                     "Somebody else changed it in the meantime, to: “%(text)s”. Send yours again to replace that"
                 )
@@ -127,13 +123,9 @@ class PlaceForm(Form):
     ):
         initial = {name: getattr(post, name) for name in ("category_id", "responsible_id", "private")}
         super().__init__(*args, initial=initial | {"tags": ", ".join(post.tags)}, auto_id="place-%s", **kwargs)
-        cast(forms.ChoiceField, self.fields["category_id"]).choices = [
-            (category.id, category.name) for category in categories
-        ]
-        cast(forms.ChoiceField, self.fields["responsible_id"]).choices = [
-            ("", _("Nobody")),
-            *((id, name or login) for id, name, login in team),
-        ]
+        self.set_choices("category_id", ((category.id, category.name) for category in categories))
+        people = [(id, name or login) for id, name, login in team]
+        self.set_choices("responsible_id", [("", _("Nobody")), *people])
 
     def clean_tags(self) -> list[str]:
         try:
