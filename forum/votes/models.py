@@ -6,8 +6,8 @@ When a post is merged, its votes are copied to the original. A voter who has a v
 a copy is the id of the merged post.
 """
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+from collections.abc import Collection
+from typing import Any, ClassVar, Self, cast
 
 from django.db import connection, models, transaction
 from django.db.models import Exists, F, Func, OuterRef, Q, Subquery, Value
@@ -25,6 +25,7 @@ from core.registry import registry
 from core.rows.access import Access
 from core.rows.limited_rows import limit
 from core.rows.trash import Trashable, TrashableQuerySet
+from forum.lists.locking import LockablePost
 
 # For readers outside the team, names of voters are searched in at most this number of votes of a post.
 MAX_SCANNED_VOTES = 1000
@@ -239,20 +240,8 @@ inserted AS (
 """
 
 
-class Votable(models.Model):
+class Votable(LockablePost):
     """The methods of `Post` for its votes."""
-
-    if TYPE_CHECKING:
-        # The attributes of `Post` that the methods use.
-        account: Account
-        id: int
-        votes_cache: int
-
-        def lock(self) -> None: ...
-
-        def lock_and_insert(self, text: str, values: Sequence[object]) -> tuple[object, ...] | None: ...
-
-        def check_not_merged(self) -> None: ...
 
     class Meta:
         abstract = True
