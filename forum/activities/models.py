@@ -95,9 +95,7 @@ class Activity(TenantModel):
             ),
             # Later mentions in a note belong to the same activity. The foreign key uses this index when a note is erased.
             models.UniqueConstraint(
-                fields=["account", "note_id"],
-                name="activity_note_unique",
-                condition=models.Q(note_id__isnull=False),
+                fields=["account", "note_id"], name="activity_note_unique", condition=models.Q(note_id__isnull=False)
             ),
         ]
         indexes = [

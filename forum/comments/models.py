@@ -54,17 +54,12 @@ class CommentQuerySet(models.QuerySet["Comment"]):
         of_comment = posts.live().limited_to(access).filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
         return self.filter(Exists(of_comment))
 
-    def of_post(
-        self, account_id: int, post_id: int, columns: tuple[str, ...], *, reader: User
-    ) -> list[tuple[object, ...]]:
-        """Return the columns of a post's public comments, and of the reader's own ones that wait for approval, oldest first."""
-        return _comments_of_post(account_id=account_id, post_id=post_id, columns=columns, user_id=reader.id)
-
 
 @prepared(account_id=int, post_id=int, user_id=int)
-def _comments_of_post(
+def comments_of_post(
     account_id: int, post_id: int, columns: tuple[str, ...], user_id: int
 ) -> models.QuerySet[models.Model]:
+    """Return the columns of a post's public comments, and of the user's own ones that wait for approval, oldest first."""
     # Also for the team: clients of the Forum API show comments to the public.
     reader = User(id=user_id, role=User.Role.MEMBER)
     comments = Comment.objects.visible_to(reader).filter(account_id=account_id, post_id=post_id)

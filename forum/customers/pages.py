@@ -37,6 +37,8 @@ from forum.team_tools.pages.base import (
 )
 
 MAX_VOTES = 100
+# The fields of the form that are fields of the suggestion.
+POST_FIELDS = ("title", "content", "category_id")
 
 
 @dataclass(frozen=True)
@@ -218,15 +220,11 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
 
     def creation(self, values: dict[str, Any], customer: Customer) -> Creation[Post]:
         request = self.request
-        names = ("title", "content", "category_id")
 
         def change(post: Post) -> None:
-            serializer = PostSerializer(
-                post, data={name: values[name] for name in names}, partial=True, context=serializer_context(request)
-            )
             if customer != self.customer_of(post):
                 raise Conflict(_("A suggestion can't get another customer. Add it as a second entry."))
-            post.write(serializer.read(), by=request.user)
+            self.write_post(post, {name: values[name] for name in POST_FIELDS})
 
         def choices(post: Post) -> list[tuple[str, str, str]]:
             found = [reference and reference.find(request.user) for reference in (self.customer_of(post), customer)]
@@ -237,7 +235,7 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
             create=lambda: self.make(values, customer),
             rows=self.posts.live().locked().filter(duplicate_from_id=None),
             path=lambda post: reverse("forum-post", args=[post.id]),
-            saved=lambda post: {name: getattr(post, name) for name in names} | {"counts": values["counts"]},
+            saved=lambda post: {name: getattr(post, name) for name in POST_FIELDS} | {"counts": values["counts"]},
             change=change,
             choices=choices,
         )
@@ -252,9 +250,8 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
         account, user = self.request.account, self.request.user
         if not lock_ids(customer.rows(user)):
             raise FieldError("customer", gettext_lazy("no longer exists"), "gone")
-        data = {name: values[name] for name in ("title", "content", "category_id")}
-        serializer = PostSerializer(data=data, context=serializer_context(self.request))
-        validated = serializer.read()
+        data = {name: values[name] for name in POST_FIELDS}
+        validated = PostSerializer(data=data, context=serializer_context(self.request)).read()
         post = Post(account=account, agent=agent_of(self.request))
         post.write({**validated, **customer.link}, by=user)
         if values["counts"]:

@@ -106,9 +106,7 @@ class ForumMember(TenantModel):
 
     class Meta:
         default_related_name = "forum_members"
-        constraints = [
-            models.UniqueConstraint(fields=["account", "forum_id", "user_id"], name="forummember_unique"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["account", "forum_id", "user_id"], name="forummember_unique")]
         indexes = [
             # The foreign key uses this index when a user is erased.
             models.Index(fields=["account", "user_id"], name="forummember_of_user"),
@@ -141,7 +139,7 @@ class ForumAddress(TenantModel):
     class Meta:
         default_related_name = "forum_addresses"
         constraints = [
-            models.UniqueConstraint(fields=["account", "forum_id", "address_key"], name="forumaddress_unique"),
+            models.UniqueConstraint(fields=["account", "forum_id", "address_key"], name="forumaddress_unique")
         ]
 
     def __str__(self) -> str:

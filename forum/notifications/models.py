@@ -95,7 +95,7 @@ class Notification(TenantModel):
     class Meta:
         default_related_name = "notifications"
         constraints = [
-            models.UniqueConstraint(fields=["account", "activity_id", "user_id"], name="notification_unique"),
+            models.UniqueConstraint(fields=["account", "activity_id", "user_id"], name="notification_unique")
         ]
         indexes = [
             models.Index(fields=["account", "user_id", "-id"], name="notification_of_user"),

@@ -34,7 +34,7 @@ from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from core.http.times import date_of_text
 from core.rows.trimmed import trim
-from forum.categories.models import Category
+from forum.categories.models import first_category
 from forum.comments.api import COMMENT, CommentActions
 from forum.follows.api import FollowActions
 from forum.forums.requests import agent_of
@@ -179,7 +179,7 @@ class PostSerializer(AdditionalFieldsSerializer):
                 raise FieldError("category_id", _("is not in forum {id}"), "elsewhere", {"id": values["forum_id"]})
         else:
             forum_id = values.get("forum_id") or account.forums.values_list("id", flat=True).get(is_default=True)
-            category = Category.objects.find_first(account.id, forum_id)
+            category = first_category.first(account_id=account.id, forum_id=forum_id)
             if category is None:
                 raise FieldError("forum_id", _("has no category"), "empty")
         return {"category_id": category.id, "forum_id": category.forum_id}

@@ -75,11 +75,7 @@ class Mergeable(LockablePost):
         }
         status = self.account.statuses.filter(kind=Status.Kind.POST, code=DUPLICATE_STATUS).first()
         if status is not None and status.id != self.status_id:
-            values |= {
-                "status": status,
-                "status_before_merge_id": self.status_id,
-                "closed_before_merge": self.closed,
-            }
+            values |= {"status": status, "status_before_merge_id": self.status_id, "closed_before_merge": self.closed}
         self.write(values, by=by)
 
     @transaction.atomic(savepoint=False)

@@ -177,10 +177,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                     condition=Q(trashed_at=None, category_id__isnull=is_task),
                 )
                 for kind, is_task in (("any_post", False), ("task", True))
-                for order, fields in (
-                    ("id", ["id"]),
-                    ("creation", ["created_at", "id"]),
-                )
+                for order, fields in (("id", ["id"]), ("creation", ["created_at", "id"]))
             ),
             *tasks.INDEXES,
             # The posts of a client, a contact or a deal, even if it is in the trash.
@@ -202,9 +199,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             # The tabs of the team's inbox (`forum.inbox.tabs`), beside `post_waiting`.
             *(
                 models.Index(
-                    fields=["account", *columns, "created_at", "id"],
-                    name=f"post_inbox_{name}",
-                    condition=condition,
+                    fields=["account", *columns, "created_at", "id"], name=f"post_inbox_{name}", condition=condition
                 )
                 for name, columns, condition in triage.INDEXES
             ),

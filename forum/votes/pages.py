@@ -112,6 +112,7 @@ class FirstVoteStep(ForumPage):
     """The base of both pages. A user who is signed in is redirected to the page with the vote button."""
 
     request: ForumRequest
+    indexed = False
     # The route of the page, to redirect from a merged suggestion to its original.
     route = ""
     post_row: "Post"
@@ -141,7 +142,6 @@ class FirstVotePage(FirstVoteStep, CodeRequestPage):
     request: ForumRequest
     template_name = "forum/votes/first_vote.html"
     route = "forum-first-vote"
-    indexed = False
 
     def get(self, request: ForumRequest, id: int) -> HttpResponse:
         return self.render_form(CodeRequestForm())
@@ -161,7 +161,6 @@ class FirstVoteCodePage(FirstVoteStep, CodePage):
     request: ForumRequest
     template_name = "forum/votes/first_vote_code.html"
     route = "forum-first-vote-code"
-    indexed = False
 
     def retry_path(self) -> str:
         return reverse("forum-first-vote", args=[self.kwargs["id"]])

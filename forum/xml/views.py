@@ -29,7 +29,7 @@ from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from forum.categories.models import Category
-from forum.comments.models import Comment
+from forum.comments.models import comments_of_post
 from forum.forums.limits import limit_new_member
 from forum.forums.membership import ForumMember, ForumRights
 from forum.forums.models import Forum
@@ -227,7 +227,9 @@ class XMLPostViewSet(XMLViewSet):
         post = Post.objects.values_for(request.user, documents.POST.columns, forum_id=self.forum_id, id=id)
         if post is None:
             raise Http404
-        rows = Comment.objects.of_post(self.account.id, id, documents.COMMENT.columns, reader=request.user)
+        rows = comments_of_post(
+            account_id=self.account.id, post_id=id, columns=documents.COMMENT.columns, user_id=request.user.id
+        )
         body = documents.array("comments", documents.COMMENT, rows, self.zone, depth=1)
         body += documents.POST.write(post, self.zone, depth=1)
         modified = post[documents.POST.columns.index("updated_at")]
@@ -248,13 +250,18 @@ class XMLPostViewSet(XMLViewSet):
         location = self.base_url + path_of("forum-xml-post", post.id)
         return Response(documents.document(self.as_element(post)), status=201, headers={"Location": location})
 
+    def lock_to(self, change: str) -> Post:
+        """Return the post, locked. Raise PermissionDenied for a user who may not update or delete it."""
+        post: Post = self.get_object(locked=True)
+        if not post.may_be_changed_by(self.request.user):
+            raise PermissionDenied(f"Only the team may {change} this post")
+        return post
+
     def update(self, request: APIRequest, id: int) -> HttpResponse:
         self.check_may_write()
 
         def act() -> Post:
-            post: Post = self.get_object(locked=True)
-            if not post.may_be_changed_by(request.user):
-                raise PermissionDenied("Only the team may change this post")
+            post = self.lock_to("change")
             post.write(self.get_serializer(post, data=self.element("post"), partial=True).read(), by=request.user)
             return post
 
@@ -264,20 +271,15 @@ class XMLPostViewSet(XMLViewSet):
         self.check_may_write()
 
         def act() -> Post:
-            post: Post = self.get_object(locked=True)
-            if not post.may_be_changed_by(request.user):
-                raise PermissionDenied("Only the team may delete this post")
+            post = self.lock_to("delete")
             post.trash(by=request.user)
             return post
 
         return Response(documents.document(self.as_element(in_transaction(act))))
 
     def get_serializer_class(self) -> type[PostElementSerializer]:
-        return (
-            TeamPostElementSerializer
-            if self.action == "update" and self.request.user.is_team
-            else PostElementSerializer
-        )
+        sets_team_fields = self.action == "update" and self.request.user.is_team
+        return TeamPostElementSerializer if sets_team_fields else PostElementSerializer
 
     def get_serializer_context(self) -> dict[str, object]:
         return {**super().get_serializer_context(), "forum_id": self.forum_id}

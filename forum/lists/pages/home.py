@@ -17,7 +17,7 @@ from core.db.time_limit import TooSlow
 from core.pages.base import base_url, redirect
 from core.pages.errors import error_sentence
 from core.pages.panels import render_row_panels
-from forum.categories.models import Category
+from forum.categories.models import Category, categories_in_order
 from forum.forums.models import Forum
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.facets import count_facets
@@ -50,7 +50,7 @@ class PostListPage(PostsPage):
 
     def get(self, request: ForumRequest, category_name: str | None = None) -> HttpResponse:
         account, forum = request.account, request.forum
-        categories = Category.objects.list_all(account.id, forum.id)
+        categories = categories_in_order(account_id=account.id, forum_id=forum.id)
         category = None
         if category_name is not None:
             category = find_category(categories, category_name)

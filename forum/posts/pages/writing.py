@@ -37,9 +37,7 @@ FORM_ID = "post-form"
 class PostForm(Form):
     # The input is outside of the <form>, because similar suggestions are shown between the two, and have vote forms of their own.
     title = forms.CharField(
-        label=gettext_lazy("Title"),
-        max_length=255,
-        widget=forms.TextInput(attrs={"form": FORM_ID}),
+        label=gettext_lazy("Title"), max_length=255, widget=forms.TextInput(attrs={"form": FORM_ID})
     )
     content = LongTextFormField(label=gettext_lazy("Details"), rows=8, required=False)
     category_id = forms.TypedChoiceField(
