@@ -62,7 +62,7 @@ class Activity(TenantModel):
     post = foreign_object("forum.Post", "post_id", null=True)
     comment_id = models.BigIntegerField(null=True)
     comment = foreign_object("forum.Comment", "comment_id", null=True)
-    # The note that mentions users (`forum.notifications.notes`).
+    # The note that mentions users (`forum.notifications.models`).
     note_id = models.BigIntegerField(null=True)
     user_id = models.BigIntegerField()
     user = foreign_object(User, "user_id")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import Http404, HttpResponse, JsonResponse
 from django.urls import reverse
@@ -20,7 +21,6 @@ from accounts.mentions.parsing import names_in
 from accounts.users.models import User
 from core.db.tenancy import fold
 from core.db.transactions import in_transaction
-from core.error_responses import error_response
 from core.errors import Conflict
 from core.http import throttling
 from core.pages.base import redirect
@@ -203,9 +203,7 @@ class CommentLink(ForumPage):
     request: ForumRequest
 
     def get(self, request: ForumRequest, id: int, comment_id: int) -> HttpResponse:
-        post = visible_posts(request).filter(id=id).first()
-        if post is None:
-            raise Http404
+        post = find_post(request, id, include_merged=True)
         if post.duplicate_from_id is not None:
             return redirect("forum-comment", post.duplicate_from_id, comment_id)
         comments = request.account.comments.filter(post_id=id).visible_to(request.user)
@@ -233,8 +231,7 @@ class EditCommentPage(WritingPage):
         comment = self.find(id, comment_id)
         if comment is None:
             raise Http404
-        if not comment.may_be_changed_by(request.user):
-            return refuse_comment_change(request)
+        check_may_edit(comment, request.user)
         form = EditCommentForm(initial=EditCommentForm.initial_values(comment))
         return self.show(form, id=id, comment_id=comment_id, internal=comment.internal)
 
@@ -251,39 +248,37 @@ class EditCommentPage(WritingPage):
         request = cast(ForumUserRequest, self.request)
         show = partial(self.show, id=id, comment_id=comment_id)
 
-        def change() -> tuple[str, Comment | None, str]:
+        def change() -> tuple[Comment, str | None]:
+            """Return the comment, and the path to it, or None if somebody else has changed it."""
             post = lock_post(request, id)
             comment = self.comments(id).filter(id=comment_id).first()
             if comment is None:
-                return "gone", None, ""
-            if not comment.may_be_changed_by(request.user):
-                return "refused", comment, ""
+                raise PostNotFound
+            check_may_edit(comment, request.user)
             text = form.cleaned_data["content"]
             if text != comment.comment and EditCommentForm.version_of(comment) != form.cleaned_data["version"]:
-                return "changed", comment, ""
+                return comment, None
             post.edit_comment(comment, text, by=request.user)
-            return "done", comment, path_of_comments(request, post, comment, f"comment-{comment_id}")
+            return comment, path_of_comments(request, post, comment, f"comment-{comment_id}")
 
         try:
-            result, comment, path = in_transaction(change)
+            comment, path = in_transaction(change)
         except (PostNotFound, PostMerged):
-            result, comment, path = "gone", None, ""
-        if result == "gone":
             return show(form, status=HTTPStatus.NOT_FOUND, is_gone=True)
-        if result == "refused":
-            return refuse_comment_change(request)
-        if result == "changed" and comment is not None:
+        if path is None:
             form.replace_data("version", EditCommentForm.version_of(comment))
             return show(form, status=HTTPStatus.CONFLICT, current=comment.comment)
         message = _("Saved.")
-        if comment is not None and not comment.approved and not request.user.is_team:
+        if not comment.approved and not request.user.is_team:
             message = _("Saved. It is waiting for approval: until then, only you and the team can see it.")
         messages.success(request, message)
         return redirect(path)
 
 
-def refuse_comment_change(request: ForumRequest) -> HttpResponse:
-    return error_response(request, 403, message=_("Only the author of a comment and the team can change it."))
+def check_may_edit(comment: Comment, user: User) -> None:
+    """Raise PermissionDenied if the user may not change the comment."""
+    if not comment.may_be_changed_by(user):
+        raise PermissionDenied(_("Only the author of a comment and the team can change it."))
 
 
 class CommentHistoryPage(ForumPage):
@@ -320,7 +315,9 @@ class DeleteCommentPage(ForumPage):
             post = lock_post(request, id)
             comments = request.account.comments.filter(post_id=id).visible_to(request.user)
             comment = comments.filter(id=comment_id).first()
-            if comment is not None and comment.may_be_changed_by(request.user):
+            if comment is not None and not comment.may_be_changed_by(request.user):
+                raise PermissionDenied(_("Only the author of a comment and the team can delete it."))
+            if comment is not None:
                 post.erase_comment(comment)
             return comment, path_of_comments(request, post, comment)
 
@@ -334,9 +331,6 @@ class DeleteCommentPage(ForumPage):
             return redirect("forum-post", merged.original.id)
         if comment is None:
             messages.error(request, _("That comment is no longer here."))
-        elif not comment.may_be_changed_by(request.user):
-            message = _("Only the author of a comment and the team can delete it.")
-            return error_response(request, 403, message=message)
         else:
             messages.success(request, _("The comment is deleted."))
         return redirect(path)
@@ -360,9 +354,7 @@ class MentionsPart(ForumPage):
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         prefix = fold(request.GET.get("q", "")[:MAX_NAME_LENGTH])
         throttling.count_search(request)
-        post = visible_posts(request).filter(id=id).first()
-        if post is None:
-            raise Http404
+        post = find_post(request, id, include_merged=True)
         comments = request.account.comments.filter(post_id=id).visible_to(request.user).order_by()
         writers = {*comments.values_list("user_id", flat=True).distinct()[:MAX_CANDIDATES], post.user_id}
         users = request.account.users.exclude(id=request.user.id)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self, cast
 
-from django.core.exceptions import ImproperlyConfigured
 from django.db import models, transaction
 from django.db.models import Exists, Func, OuterRef, Q, Value
 from django.db.models.expressions import Combinable
@@ -191,9 +190,7 @@ _sources: list[SegmentSource] = []
 
 def register_segment_source(source: SegmentSource) -> None:
     """Register the source of segments. Call this in a module `registration`."""
-    if _sources:
-        raise ImproperlyConfigured("There can be only one source of segments.")
-    _sources.append(source)
+    _sources[:] = [source]
 
 
 def segment_source() -> SegmentSource:

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -14,8 +15,8 @@ from django.utils.translation import gettext_lazy
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.statuses.models import Status
+from accounts.users.models import User
 from core.db.transactions import in_transaction
-from core.error_responses import error_response
 from core.errors import Conflict
 from core.http import throttling
 from core.pages.base import no_content, redirect
@@ -113,9 +114,10 @@ def categories_for(request: ForumRequest) -> list[Category]:
     return list(request.account.categories.of_forum(request.forum.id)) if may_read else []
 
 
-def refuse_change(request: ForumUserRequest, post: Post) -> HttpResponse:
-    message = has_responses_message() if post.user_id == request.user.id else None
-    return error_response(request, HTTPStatus.FORBIDDEN, message=message)
+def check_may_change(post: Post, user: User) -> None:
+    """Raise PermissionDenied if the user may not change or delete the post."""
+    if not post.may_be_changed_by(user):
+        raise PermissionDenied(*([has_responses_message()] if post.user_id == user.id else []))
 
 
 def has_responses_message() -> str:
@@ -221,8 +223,7 @@ class EditPage(WritingPage):
         post = visible_posts(request).filter(id=id).first()
         if post is None:
             return post_not_found(request)
-        if not post.may_be_changed_by(request.user):
-            return refuse_change(request, post)
+        check_may_change(post, request.user)
         initial = EditPostForm.initial_values(post) | {"version": EditPostForm.version_of(post)}
         return self.show(self.make_form(initial=initial), id=id)
 
@@ -234,7 +235,9 @@ class EditPage(WritingPage):
 
         def change() -> tuple[str, Post]:
             post = lock_post(request, id, include_merged=True)
-            if not post.may_be_changed_by(request.user):
+            if post.user_id != request.user.id:
+                check_may_change(post, request.user)
+            elif not post.may_be_changed_by(request.user):
                 return "refused", post
             values = form.changes(post)
             if values and EditPostForm.version_of(post) != form.cleaned_data["version"]:
@@ -252,8 +255,6 @@ class EditPage(WritingPage):
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
         result, post = outcome[-1]
         if result == "refused":
-            if post.user_id != request.user.id:
-                return refuse_change(request, post)
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, refusal=has_responses_message())
         if result == "changed":
             form.replace_data("version", EditPostForm.version_of(post))
@@ -271,19 +272,16 @@ class DeletePage(ForumPage):
     access = "user"
 
     def post(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        def trash() -> tuple[Post, bool]:
+        def trash() -> Post:
             post = lock_post(request, id, include_merged=True)
-            is_allowed = post.may_be_changed_by(request.user)
-            if is_allowed:
-                post.trash(by=request.user)
-            return post, is_allowed
+            check_may_change(post, request.user)
+            post.trash(by=request.user)
+            return post
 
         try:
-            post, is_trashed = in_transaction(trash)
+            post = in_transaction(trash)
         except PostNotFound:
             return post_not_found(request)
-        if not is_trashed:
-            return refuse_change(request, post)
         message = _("“%(title)s” is deleted. For 30 days an admin can restore it.")
         messages.success(request, message % {"title": post.title})
         return redirect("forum-suggestions")
