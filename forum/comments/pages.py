@@ -28,7 +28,7 @@ from core.pages.creation import Creation
 from forum.comments.models import COMMENTS_PER_PAGE, Comment, CommentQuerySet
 from forum.forums.pages.base import ForumPage
 from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
-from forum.lists.pages.visible_posts import (
+from forum.lists.pages.base import (
     PostMerged,
     PostNotFound,
     find_post,

@@ -26,7 +26,7 @@ from forum.comments.models import Comment
 from forum.content_reports.models import ContentReport, may_report
 from forum.forums.pages.base import ResubmittablePage
 from forum.forums.requests import ForumUserRequest
-from forum.lists.pages.visible_posts import PostMerged, PostNotFound, lock_post, post_not_found, visible_posts
+from forum.lists.pages.base import PostMerged, PostNotFound, lock_post, post_not_found, visible_posts
 from forum.posts.models import Post
 from forum.texts.markdown import excerpt
 

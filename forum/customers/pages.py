@@ -28,7 +28,7 @@ from forum.categories.models import Category
 from forum.forums.requests import ForumUserRequest, agent_of
 from forum.posts.api import PostSerializer
 from forum.posts.models import Post
-from forum.team_tools.pages.base import (
+from forum.team_tools.pages import (
     MAX_FOUND,
     ForumTeamPage,
     ResubmittableTeamPage,

@@ -14,7 +14,7 @@ from core.pages.base import redirect
 from forum.follows.models import Follow
 from forum.forums.pages.base import ForumPage
 from forum.forums.requests import ForumUserRequest
-from forum.lists.pages.visible_posts import PostMerged, PostNotFound, lock_post, post_not_found
+from forum.lists.pages.base import PostMerged, PostNotFound, lock_post, post_not_found
 
 if TYPE_CHECKING:
     from forum.posts.models import Post

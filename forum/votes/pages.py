@@ -25,7 +25,7 @@ from core.pages.routes import sign_in_path
 from forum.forums.limits import limit_new_member
 from forum.forums.pages.base import ForumPage, only_members_message
 from forum.forums.requests import ForumRequest, ForumUserRequest
-from forum.lists.pages.visible_posts import PostMerged, PostNotFound, find_post, post_not_found, visible_posts
+from forum.lists.pages.base import PostMerged, PostNotFound, find_post, post_not_found, visible_posts
 
 if TYPE_CHECKING:
     from forum.posts.models import Post

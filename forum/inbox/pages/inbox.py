@@ -33,7 +33,7 @@ from forum.inbox import tabs as inbox
 from forum.lists.pages.base import query_string
 from forum.lists.team_filters import TeamFilter, read_team_filter
 from forum.posts.models import Post
-from forum.team_tools.pages.base import DELETED, ForumTeamPage, PostInTrash
+from forum.team_tools.pages import DELETED, ForumTeamPage, PostInTrash
 from forum.texts.markdown import excerpt
 
 # Lengths in characters: of the Markdown that an excerpt is made from, and of an excerpt.

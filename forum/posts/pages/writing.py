@@ -24,8 +24,8 @@ from core.pages.creation import Creation
 from forum.categories.models import Category
 from forum.forums.pages.base import ForumPage
 from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
+from forum.lists.pages.base import PostNotFound, lock_post, post_not_found, visible_posts
 from forum.lists.pages.filters import KINDS
-from forum.lists.pages.visible_posts import PostNotFound, lock_post, post_not_found, visible_posts
 from forum.posts.models import Post
 from forum.texts.pages import CreatingTextPage, LongTextFormField, WritingPage
 
