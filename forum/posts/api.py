@@ -30,18 +30,17 @@ from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_f
 from core.api.lists import SORT_LIMIT, Listing, collect_and_sort
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
-from core.db.transactions import in_transaction
+from core.db.transactions import in_transaction, without_transaction
 from core.errors import FieldError, FieldErrors
 from core.http.times import date_of_text
 from core.rows.trimmed import trim
 from forum.categories.models import first_category
 from forum.comments.api import COMMENT, CommentActions
-from forum.follows.api import FollowActions
+from forum.follows.models import Follow
 from forum.forums.requests import agent_of
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
 from forum.posts.sort_keys import PostSortKey
-from forum.votes.api import VoteActions
 
 
 class StatusCode(ScalarField):
@@ -264,8 +263,11 @@ def is_by_change(order: str | None) -> bool:
     return order in ("updated_at", "-updated_at")
 
 
-class PostViewSet(PostListing, CommentActions, VoteActions, FollowActions):
-    """Posts and tasks. The list has the posts of all forums of the account, with duplicates and without tasks."""
+class PostViewSet(PostListing, CommentActions):
+    """Posts and tasks, with the vote of the user and whether they follow the post.
+
+    The list has the posts of all forums of the account, with duplicates and without tasks.
+    """
 
     request: APIRequest
     key = "post"
@@ -315,6 +317,39 @@ class PostViewSet(PostListing, CommentActions, VoteActions, FollowActions):
 
     def handover_header(self, row: Post) -> dict[str, str]:
         return super().handover_header(row) if row.category_id is None else {}
+
+    def vote(self, request: APIRequest, id: int) -> HttpResponse:
+        """Cast the user's vote. The HTTP status is 201 for a new vote and 200 for an existing vote."""
+
+        def act() -> tuple[Post, bool]:
+            self.check()
+            post: Post = self.get_object()
+            return post, post.vote(by=request.user)
+
+        post, is_new = without_transaction(act)
+        data = self.represent(post)
+        return self.respond_created(data) if is_new else Response(data)
+
+    def withdraw_vote(self, request: APIRequest, id: int) -> HttpResponse:
+        in_transaction(lambda: self.get_object(locked=True).withdraw_vote(by=request.user))
+        return Response("ok")
+
+    def follow(self, request: APIRequest, id: int) -> HttpResponse:
+        return self.choose_follow(follows=True)
+
+    def unfollow(self, request: APIRequest, id: int) -> HttpResponse:
+        return self.choose_follow(follows=False)
+
+    def choose_follow(self, *, follows: bool) -> HttpResponse:
+        def act() -> None:
+            if follows:
+                self.check()
+            post = self.get_object(locked=True)
+            post.check_not_merged()
+            Follow.objects.choose(post, by=self.request.user, follows=follows)
+
+        in_transaction(act)
+        return Response("ok")
 
 
 class TaskFilters(PostFilters):
