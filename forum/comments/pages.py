@@ -26,16 +26,9 @@ from core.http import throttling
 from core.pages.base import redirect
 from core.pages.creation import Creation
 from forum.comments.models import COMMENTS_PER_PAGE, Comment, CommentQuerySet
-from forum.forums.pages.base import ForumPage
+from forum.forums.pages.base import ForumPage, PostNotFound
 from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
-from forum.lists.pages.base import (
-    PostMerged,
-    PostNotFound,
-    find_post,
-    lock_post,
-    post_not_found,
-    visible_posts,
-)
+from forum.lists.pages.base import PostMerged, find_post, lock_post, visible_posts
 from forum.texts.pages import CreatingTextPage, LongTextFormField, WritingPage
 
 if TYPE_CHECKING:
@@ -99,8 +92,7 @@ class CommentPage(CreatingTextPage):
     template_name = "forum/comments/comment_page.html"
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        if not visible_posts(request).filter(id=id).exists():
-            return post_not_found(request)
+        find_post(request, id, include_merged=True)
         return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
 
     def make_form(self, *args: Any, **kwargs: Any) -> CommentForm:
@@ -203,7 +195,9 @@ class CommentLink(ForumPage):
     request: ForumRequest
 
     def get(self, request: ForumRequest, id: int, comment_id: int) -> HttpResponse:
-        post = find_post(request, id, include_merged=True)
+        post = visible_posts(request).filter(id=id).first()
+        if post is None:
+            raise Http404
         if post.duplicate_from_id is not None:
             return redirect("forum-comment", post.duplicate_from_id, comment_id)
         comments = request.account.comments.filter(post_id=id).visible_to(request.user)
@@ -323,8 +317,6 @@ class DeleteCommentPage(ForumPage):
 
         try:
             comment, path = in_transaction(erase)
-        except PostNotFound:
-            return post_not_found(request)
         except PostMerged as merged:
             message = _("That suggestion was merged into this one in the meantime. You can delete the comment here.")
             messages.error(request, message)
@@ -354,7 +346,9 @@ class MentionsPart(ForumPage):
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         prefix = fold(request.GET.get("q", "")[:MAX_NAME_LENGTH])
         throttling.count_search(request)
-        post = find_post(request, id, include_merged=True)
+        post = visible_posts(request).filter(id=id).first()
+        if post is None:
+            raise Http404
         comments = request.account.comments.filter(post_id=id).visible_to(request.user).order_by()
         writers = {*comments.values_list("user_id", flat=True).distinct()[:MAX_CANDIDATES], post.user_id}
         users = request.account.users.exclude(id=request.user.id)

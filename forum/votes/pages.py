@@ -23,9 +23,9 @@ from core.errors import Throttled
 from core.pages.base import redirect, referring_path
 from core.pages.routes import sign_in_path
 from forum.forums.limits import limit_new_member
-from forum.forums.pages.base import ForumPage, only_members_message
+from forum.forums.pages.base import ForumPage, PostNotFound, only_members_message
 from forum.forums.requests import ForumRequest, ForumUserRequest
-from forum.lists.pages.base import PostMerged, PostNotFound, find_post, post_not_found, visible_posts
+from forum.lists.pages.base import PostMerged, find_post
 
 if TYPE_CHECKING:
     from forum.posts.models import Post
@@ -55,9 +55,7 @@ class VotePage(ForumPage):
         return HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        post = visible_posts(request).filter(id=id).first()
-        if post is None:
-            return post_not_found(request)
+        post = find_post(request, id, include_merged=True)
         if post.duplicate_from_id is not None:
             return redirect("forum-post", post.duplicate_from_id)
         if request.account.votes.voted_post_ids(request.user, [id]):
@@ -81,8 +79,6 @@ class VotePage(ForumPage):
         try:
             with limit_new_member(request, request.user, "vote") if casts_vote else nullcontext():
                 post = without_transaction(vote) if casts_vote else in_transaction(vote)
-        except PostNotFound:
-            return post_not_found(request)
         except PostMerged as merged:
             return self.direct_to(merged.original)
         if request.htmx:
@@ -121,9 +117,7 @@ class FirstVoteStep(ForumPage):
         request, id = self.request, self.kwargs["id"]
         if (response := super().check_access()) is not None:
             return response
-        post = visible_posts(request).filter(id=id).first()
-        if post is None:
-            return post_not_found(request)
+        post = find_post(request, id, include_merged=True)
         if request.user is not None:
             return redirect("forum-post-vote", id)
         if post.duplicate_from_id is not None:

@@ -190,6 +190,7 @@ class XMLPostViewSet(XMLViewSet):
         rows = Post.objects.page(
             request.user,
             documents.POST_IN_LIST.columns,
+            account_id=self.account.id,
             forum_id=self.forum_id,
             order=order,
             start=page.start,

@@ -1,29 +1,26 @@
 """The base of pages that list suggestions, the links to them, and the suggestions that the user of a request may see."""
 
 from collections.abc import Collection
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from django.db.models import Model, QuerySet
 from django.db.models.functions import Left
-from django.http import Http404, HttpResponse
+from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
-from django.utils.translation import gettext as _
 
 from accounts.statuses.models import Status
 from accounts.users.names import public_name
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from core.db.text import replace_non_xml
-from core.error_responses import error_response
 from core.http import throttling
 from core.registry import registry
 from core.rows.access import prepared_access
 from core.rows.limited_rows import limit
 from core.search.queries import MAX_QUERY_LENGTH
-from forum.forums.pages.base import ForumPage
+from forum.forums.pages.base import ForumPage, PostNotFound
 from forum.forums.requests import ForumRequest
 from forum.lists.queries import PostKind, PostQuerySet
 from forum.texts.markdown import excerpt
@@ -165,10 +162,6 @@ def on_behalf_of(customer: str | None) -> str:
     return gettext("on behalf of %(name)s") % {"name": customer} if customer else gettext("on behalf of a customer")
 
 
-class PostNotFound(Http404):
-    """The post was deleted, or the user may not see it."""
-
-
 class PostMerged(Http404):
     """The post was merged into `original`, which the user may see."""
 
@@ -198,8 +191,3 @@ def find_post(request: ForumRequest, id: int, *, locked: bool = False, include_m
         raise PostMerged(original) if original is not None else PostNotFound
     post.requires_approval = request.forum.approval
     return post
-
-
-def post_not_found(request: ForumRequest) -> HttpResponse:
-    message = _("This suggestion was deleted in the meantime, or you may not see it.")
-    return error_response(request, HTTPStatus.NOT_FOUND, message=message)

@@ -22,9 +22,9 @@ from core.http import throttling
 from core.pages.base import no_content, redirect
 from core.pages.creation import Creation
 from forum.categories.models import Category
-from forum.forums.pages.base import ForumPage
+from forum.forums.pages.base import ForumPage, PostNotFound
 from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
-from forum.lists.pages.base import PostNotFound, lock_post, post_not_found, visible_posts
+from forum.lists.pages.base import find_post, lock_post, visible_posts
 from forum.lists.pages.filters import KINDS
 from forum.posts.models import Post
 from forum.texts.pages import CreatingTextPage, LongTextFormField, WritingPage
@@ -220,9 +220,7 @@ class EditPage(WritingPage):
     template_name = "forum/posts/edit_post.html"
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        post = visible_posts(request).filter(id=id).first()
-        if post is None:
-            return post_not_found(request)
+        post = find_post(request, id, include_merged=True)
         check_may_change(post, request.user)
         initial = EditPostForm.initial_values(post) | {"version": EditPostForm.version_of(post)}
         return self.show(self.make_form(initial=initial), id=id)
@@ -278,10 +276,7 @@ class DeletePage(ForumPage):
             post.trash(by=request.user)
             return post
 
-        try:
-            post = in_transaction(trash)
-        except PostNotFound:
-            return post_not_found(request)
+        post = in_transaction(trash)
         message = _("“%(title)s” is deleted. For 30 days an admin can restore it.")
         messages.success(request, message % {"title": post.title})
         return redirect("forum-suggestions")
