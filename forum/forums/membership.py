@@ -9,7 +9,7 @@ segment loses entry at once. The team belongs to all forums of its account.
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, cast
+from typing import Protocol, Self, cast
 
 from django.db import models, transaction
 from django.db.models import Exists, Func, OuterRef, Q, Value
@@ -22,9 +22,6 @@ from accounts.users.models import User
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, account_of, foreign_object
 from core.errors import FieldError
-
-if TYPE_CHECKING:
-    from forum.forums.models import Forum
 
 # The limits of the list of a forum, of the people who wait for a decision after it was closed, and of the segments of an account's forums.
 MAX_ADDRESSES = 1000
@@ -49,6 +46,15 @@ READABLE = (ForumAccess.PUBLIC, ForumAccess.MEMBERS)
 SELECTIVE = (ForumAccess.LIST, ForumAccess.SEGMENT)
 
 
+class AnyForum(Protocol):
+    """The attributes of a forum that this module uses."""
+
+    id: int
+    account: Account
+    access: str
+    segment_id: int | None
+
+
 class ForumMemberQuerySet(models.QuerySet["ForumMember"]):
     def confirmed(self) -> Self:
         return self.filter(state=ForumMember.State.MEMBER)
@@ -70,7 +76,7 @@ class ForumMemberQuerySet(models.QuerySet["ForumMember"]):
             batch_size=1000,
         )
 
-    def add_pending(self, forum: "Forum") -> None:
+    def add_pending(self, forum: AnyForum) -> None:
         """List the members of the account who took part in a forum, the newest `MAX_PENDING`, for the team to decide."""
         account = forum.account
         posts = account.posts.filter(forum_id=forum.id)
@@ -291,7 +297,7 @@ def belongs_to(user: User) -> Q:
     return belongs
 
 
-def members_among(forum: "Forum", user_ids: Iterable[int]) -> set[int]:
+def members_among(forum: AnyForum, user_ids: Iterable[int]) -> set[int]:
     """Return those of the users who belong to a forum that is not open to everyone."""
     account = forum.account
     person = Person.outer(account.id)
