@@ -1,9 +1,12 @@
-"""The path converter `id`, the path of a row, and the actions of the routes of a resource, for `as_view`."""
+"""The path converter `id`, the path of a row, and the routes of resources."""
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from django.urls import reverse
+from django.urls import URLPattern, path, reverse
+
+from core.registry import Resource
 
 
 class IdConverter:
@@ -36,3 +39,20 @@ CREATE: dict[str, Any] = {"post": "create"}
 UPSERT: dict[str, Any] = {"put": "upsert", "patch": "upsert"}
 BULK: dict[str, Any] = {"post": "bulk"}
 ITEM: dict[str, Any] = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}
+
+
+def resource_urls(resource: Resource) -> Iterator[URLPattern]:
+    """Yield the routes of the collection and of one row: `/app/clients.json` and `/app/clients/{id}.json`, with the names of the list
+    (`crm-json-clients`) and of the row (`crm-json-client`).
+    """
+    room = resource.model._meta.app_label
+    for route, name, actions in (
+        (
+            f"app/{resource.collection}.json",
+            f"{room}-json-{resource.collection.replace('_', '-')}",
+            LIST | CREATE | UPSERT,
+        ),
+        (f"app/{resource.collection}/<id:id>.json", resource.route, ITEM),
+    ):
+        offered = {method: action for method, action in actions.items() if hasattr(resource.viewset, action)}
+        yield path(route, resource.viewset.as_view(offered), name=name)

@@ -55,7 +55,7 @@ class CommentForm(CommentTextForm):
 
     internal = forms.BooleanField(label=gettext_lazy("Internal: only the team can see it"), required=False)
 
-    def __init__(self, *args: Any, user: User | None, **kwargs: object):
+    def __init__(self, *args: object, user: User | None, **kwargs: object):
         super().__init__(*args, **kwargs)
         self.may_be_internal = user is not None and user.is_team
         # If the session has ended, the form is shown again to a visitor. The choice must not be lost then.
@@ -95,7 +95,7 @@ class CommentPage(CreatingTextPage):
         find_post(request, id, include_merged=True)
         return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
 
-    def make_form(self, *args: Any, **kwargs: Any) -> CommentForm:
+    def make_form(self, *args: object, **kwargs: object) -> CommentForm:
         return CommentForm(*args, user=self.request.user, **kwargs)
 
     def save(self, form: CommentForm, id: int) -> HttpResponse:
@@ -229,7 +229,7 @@ class EditCommentPage(WritingPage):
         form = EditCommentForm(initial=EditCommentForm.initial_values(comment))
         return self.show(form, id=id, comment_id=comment_id, internal=comment.internal)
 
-    def make_form(self, *args: Any, **kwargs: Any) -> EditCommentForm:
+    def make_form(self, *args: object, **kwargs: object) -> EditCommentForm:
         return EditCommentForm(*args, **kwargs)
 
     def show(self, form: Form, *, id: int, comment_id: int, **context: Any) -> HttpResponse:  # type: ignore[override]  # needs the ids

@@ -179,7 +179,7 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
         customers = (Customer.read(f"{kind}-{request.GET.get(kind, '')}") for kind in reversed(kinds))
         return self.show(self.form(initial={"counts": True}), next(filter(None, customers), None))
 
-    def form(self, *sent: Any, **values: Any) -> OnBehalfForm:
+    def form(self, *sent: object, **values: object) -> OnBehalfForm:
         return OnBehalfForm(*sent, categories=self.request.account.categories.of_forum(self.request.forum.id), **values)
 
     def show_found_customers(self, request: ForumUserRequest) -> HttpResponse:

@@ -270,8 +270,6 @@ class PostViewSet(PostListing, CommentActions):
     """
 
     request: APIRequest
-    key = "post"
-    route = "forum-json-post"
     model = Post
     serializer_class = PostSerializer
     filterset_class = ForumPostFilters

@@ -44,7 +44,7 @@ class WritingPage(ResubmittablePage):
         """True if the preview button was used. A visitor gets no preview, because previews are limited per user."""
         return self.request.user is not None and self.request.POST.get("act") == "preview"
 
-    def make_form(self, *args: Any, **kwargs: Any) -> Any:
+    def make_form(self, *args: object, **kwargs: object) -> Any:
         """Return the form. The arguments are those of its class."""
         raise NotImplementedError
 
@@ -52,7 +52,7 @@ class WritingPage(ResubmittablePage):
         """Save the text of a valid form. The further arguments are those of the path."""
         raise NotImplementedError
 
-    def process_form(self, *args: Any, **kwargs: Any) -> HttpResponse:
+    def process_form(self, **kwargs: Any) -> HttpResponse:
         if self.wants_preview:
             return self.show_submitted(HTTPStatus.OK, **kwargs)
         form = self.make_form(self.request.POST)
@@ -60,7 +60,7 @@ class WritingPage(ResubmittablePage):
             return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY, **kwargs)
         return self.save(form, **kwargs)
 
-    def show_submitted(self, status: int, *args: Any, **kwargs: Any) -> HttpResponse:
+    def show_submitted(self, status: int, **kwargs: Any) -> HttpResponse:
         # The values are initial ones, which are shown without being validated.
         return self.show(self.make_form(initial=self.request.POST.dict()), status=status, **kwargs)
 

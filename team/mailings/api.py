@@ -88,8 +88,6 @@ class MessageViewSet(Paged, ResourceViewSet):
 
     account: Account
     request: APIRequest
-    key = "message"
-    route = "team-json-message"
     model = Message
     serializer_class = MessageSerializer
     filterset_class = MessageFilters

@@ -49,7 +49,7 @@ class PostForm(Form):
     kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=KINDS)
     private = forms.BooleanField(label=gettext_lazy("Only you and the team can see it"), required=False)
 
-    def __init__(self, *args: object, categories: list[Category], **kwargs: Any):
+    def __init__(self, *args: object, categories: list[Category], **kwargs: object):
         super().__init__(*args, **kwargs)
         self.set_choices("category_id", ((category.id, category.name) for category in categories))
         if len(categories) == 1:
@@ -65,7 +65,7 @@ class NewPostForm(PostForm):
     # Whether similar suggestions have been shown.
     seen = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args: object, **kwargs: object):
         super().__init__(*args, **kwargs)
         self.fields["title"].widget.attrs |= {
             "autofocus": True,
@@ -143,7 +143,7 @@ class NewPostPage(CreatingTextPage):
         form = self.make_form(initial=initial | ({"category_id": category_id} if category_id else {}))
         return self.show(form, similar=similar_to(cast(ForumUserRequest, request), title))
 
-    def make_form(self, *args: Any, **kwargs: Any) -> NewPostForm:
+    def make_form(self, *args: object, **kwargs: object) -> NewPostForm:
         return NewPostForm(*args, categories=categories_for(self.request), **kwargs)
 
     def save(self, form: NewPostForm) -> HttpResponse:
@@ -225,7 +225,7 @@ class EditPage(WritingPage):
         initial = EditPostForm.initial_values(post) | {"version": EditPostForm.version_of(post)}
         return self.show(self.make_form(initial=initial), id=id)
 
-    def make_form(self, *args: Any, **kwargs: Any) -> EditPostForm:
+    def make_form(self, *args: object, **kwargs: object) -> EditPostForm:
         return EditPostForm(*args, categories=categories_for(self.request), **kwargs)
 
     def save(self, form: EditPostForm, id: int) -> HttpResponse:
