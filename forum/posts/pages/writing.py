@@ -65,7 +65,7 @@ class NewPostForm(PostForm):
     # Whether similar suggestions have been shown.
     seen = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args: object, **kwargs: object):
+    def __init__(self, *args: object, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.fields["title"].widget.attrs |= {
             "autofocus": True,
