@@ -105,7 +105,7 @@ class VotePage(ForumPage):
 
 
 class FirstVoteStep(ForumPage):
-    """The base of both pages. A user who is signed in is redirected to the page with the vote button."""
+    """The base of the pages for a first vote. A user who is signed in is redirected to the page with the vote button."""
 
     request: ForumRequest
     indexed = False
