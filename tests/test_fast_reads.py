@@ -20,7 +20,7 @@ from crm.contacts.models import Contact, ContactList, ContactListMembership
 from crm.deals.api import DealSerializer
 from crm.deals.models import Deal
 from forum.comments.models import Comment
-from forum.posts.api.serializers import PostSerializer
+from forum.posts.api import PostSerializer
 from forum.posts.models import Post
 from tests.support.factories import make_category
 

@@ -33,9 +33,9 @@ EXCEPTIONS = {
     ("crm/clients/models.py", ".posts"): POSTS,
     ("crm/contacts/models.py", "posts"): POSTS,
     ("crm/deals/models.py", "posts"): POSTS,
-    ("forum/posts/api/serializers.py", "clients"): CUSTOMER,
-    ("forum/posts/api/serializers.py", "contacts"): CUSTOMER,
-    ("forum/posts/api/serializers.py", "deals"): CUSTOMER,
+    ("forum/posts/api.py", "clients"): CUSTOMER,
+    ("forum/posts/api.py", "contacts"): CUSTOMER,
+    ("forum/posts/api.py", "deals"): CUSTOMER,
     ("forum/votes/models.py", "crm.Client"): CUSTOMER,
     ("forum/votes/models.py", "crm.Contact"): CUSTOMER,
 }

@@ -1,6 +1,6 @@
 """Statuses of posts, deals and clients. Each account has its own."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q

@@ -62,7 +62,7 @@ class Activity(TenantModel):
     post = foreign_object("forum.Post", "post_id", null=True)
     comment_id = models.BigIntegerField(null=True)
     comment = foreign_object("forum.Comment", "comment_id", null=True)
-    # The note that mentions users (`forum.notifications.notes`).
+    # The note that mentions users (`forum.notifications.models`).
     note_id = models.BigIntegerField(null=True)
     user_id = models.BigIntegerField()
     user = foreign_object(User, "user_id")
@@ -95,9 +95,7 @@ class Activity(TenantModel):
             ),
             # Later mentions in a note belong to the same activity. The foreign key uses this index when a note is erased.
             models.UniqueConstraint(
-                fields=["account", "note_id"],
-                name="activity_note_unique",
-                condition=models.Q(note_id__isnull=False),
+                fields=["account", "note_id"], name="activity_note_unique", condition=models.Q(note_id__isnull=False)
             ),
         ]
         indexes = [

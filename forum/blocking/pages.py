@@ -12,7 +12,7 @@ from core.pages.base import redirect
 from forum.blocking import actions
 from forum.comments.models import Comment
 from forum.forums.requests import ForumUserRequest
-from forum.team_tools.pages.base import ForumTeamPage
+from forum.team_tools.pages import ForumTeamPage
 from forum.texts.markdown import excerpt
 
 # The number of suggestions, of comments and of votes that the card shows.

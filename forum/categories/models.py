@@ -39,15 +39,6 @@ class CategoryQuerySet(models.QuerySet["Category"]):
         )
         return next(filter(None, categories), None)
 
-    def find_first(self, account_id: int, forum_id: int) -> "Category | None":
-        """Return the first category of a forum."""
-        result: Category | None = _first_category.first(account_id=account_id, forum_id=forum_id)
-        return result
-
-    def list_all(self, account_id: int, forum_id: int) -> "list[Category]":
-        """Return the categories of a forum, in order."""
-        return _categories(account_id=account_id, forum_id=forum_id)
-
 
 @prepared(account_id=int, forum_id=int, key=str)
 def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QuerySet[models.Model]:
@@ -55,12 +46,13 @@ def _category_by_name(account_id: int, forum_id: int, key: str) -> models.QueryS
 
 
 @prepared(account_id=int, forum_id=int)
-def _categories(account_id: int, forum_id: int) -> models.QuerySet["Category"]:
+def categories_in_order(account_id: int, forum_id: int) -> models.QuerySet["Category"]:
+    """Return the categories of a forum, in order."""
     return Category.objects.filter(account_id=account_id).of_forum(forum_id)
 
 
 @prepared(account_id=int, forum_id=int)
-def _first_category(account_id: int, forum_id: int) -> models.QuerySet["Category"]:
+def first_category(account_id: int, forum_id: int) -> models.QuerySet["Category"]:
     return Category.objects.filter(account_id=account_id).of_forum(forum_id)[:1]
 
 

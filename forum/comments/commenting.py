@@ -1,19 +1,17 @@
 """Writing, changing and approving the comments on a post."""
 
-from collections.abc import Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from django.db import models, transaction
+from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.account.models import Account
 from accounts.users.models import User
 from core.db.prepared import insertion_of
 from core.errors import FieldError
 from forum.comments.mentions import find_mentions, mentioned_ids
 from forum.comments.models import Comment
+from forum.lists.locking import LockablePost
 from forum.texts.markdown import render
 
 # The CTEs of `Post.lock_and_insert` for a new comment, which is counted, and recorded for notifications unless the post is a task.
@@ -41,25 +39,8 @@ inserted AS (SELECT {returning} FROM comment)
 """
 
 
-class Commentable(models.Model):
+class Commentable(LockablePost):
     """The methods of `Post` for its comments."""
-
-    if TYPE_CHECKING:
-        # The attributes of `Post` that the methods use.
-        account: Account
-        id: int
-        comments_cache: int
-        internal_comments_cache: int
-        handled_at: datetime | None
-        answered_at: datetime | None
-
-        def lock(self) -> None: ...
-
-        def lock_and_insert(self, text: str, values: Sequence[object]) -> tuple[object, ...] | None: ...
-
-        def check_not_merged(self) -> None: ...
-
-        def waits_for_approval(self, by: User, *, html: str, title: str | None = None, comment_id: int = 0) -> bool: ...
 
     class Meta:
         abstract = True

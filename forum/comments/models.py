@@ -15,7 +15,6 @@ from django.apps import apps
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from accounts.users.models import User
 from core.db.prepared import prepared
@@ -55,17 +54,12 @@ class CommentQuerySet(models.QuerySet["Comment"]):
         of_comment = posts.live().limited_to(access).filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
         return self.filter(Exists(of_comment))
 
-    def of_post(
-        self, account_id: int, post_id: int, columns: tuple[str, ...], *, reader: User
-    ) -> list[tuple[object, ...]]:
-        """Return the columns of a post's public comments, and of the reader's own ones that wait for approval, oldest first."""
-        return _comments_of_post(account_id=account_id, post_id=post_id, columns=columns, user_id=reader.id)
-
 
 @prepared(account_id=int, post_id=int, user_id=int)
-def _comments_of_post(
+def comments_of_post(
     account_id: int, post_id: int, columns: tuple[str, ...], user_id: int
 ) -> models.QuerySet[models.Model]:
+    """Return the columns of a post's public comments, and of the user's own ones that wait for approval, oldest first."""
     # Also for the team: clients of the Forum API show comments to the public.
     reader = User(id=user_id, role=User.Role.MEMBER)
     comments = Comment.objects.visible_to(reader).filter(account_id=account_id, post_id=post_id)
@@ -106,9 +100,6 @@ class Comment(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    # The comments that a new member may write in 24 hours (`forum.forums.limits`).
-    MAX_PER_DAY_OF_NEW_MEMBER = 20
-    MESSAGE_TO_NEW_MEMBER = _("In the first 24 hours you can write {limit} comments. Try again tomorrow.")
     # The Account API reads and writes comments as posts of this kind.
     task_kind = "comment"
     # An annotation of `with_names`: the name of the author.

@@ -6,7 +6,7 @@ from core.api.serializers import declared_fields
 from core.openapi.fields import RelatedExtension, WireFieldExtension
 from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
 from core.openapi.values import BOOLEAN
-from forum.comments.api.serializers import COMMENT, CommentAsPostSerializer, CommentOnPostSerializer, CommentSerializer
+from forum.comments.api import COMMENT, CommentAsPostSerializer, CommentOnPostSerializer, CommentSerializer
 from forum.comments.models import Comment
 
 SHAPES[CommentSerializer] = Shape(Comment)

@@ -9,7 +9,7 @@ from jinja2.runtime import Context
 from accounts.sign_in.pages.code import CodeRequestForm
 from accounts.users.models import User
 from core.pages.templates import template_filter, template_function
-from forum.comments.pages.forms import CommentForm
+from forum.comments.pages import CommentForm
 
 
 @template_function

@@ -2,25 +2,22 @@
 
 from django.urls import path
 
-from forum.comments.pages import comments
-from forum.comments.pages.mentions import MentionsPart
-from forum.comments.pages.new_comment import CommentPage
+from forum.comments.pages import (
+    CommentHistoryPage,
+    CommentLink,
+    CommentPage,
+    DeleteCommentPage,
+    EditCommentPage,
+    MentionsPart,
+)
 
 urlpatterns = [
     path("app/posts/<id:id>/mentions", MentionsPart.as_view(), name="forum-post-mentions"),
     path("app/posts/<id:id>/comments", CommentPage.as_view(), name="forum-comments"),
-    path("app/posts/<id:id>/comments/<id:comment_id>", comments.CommentLink.as_view(), name="forum-comment"),
+    path("app/posts/<id:id>/comments/<id:comment_id>", CommentLink.as_view(), name="forum-comment"),
+    path("app/posts/<id:id>/comments/<id:comment_id>/delete", DeleteCommentPage.as_view(), name="forum-comment-delete"),
+    path("app/posts/<id:id>/comments/<id:comment_id>/edit", EditCommentPage.as_view(), name="forum-comment-edit"),
     path(
-        "app/posts/<id:id>/comments/<id:comment_id>/delete",
-        comments.DeleteCommentPage.as_view(),
-        name="forum-comment-delete",
-    ),
-    path(
-        "app/posts/<id:id>/comments/<id:comment_id>/edit", comments.EditCommentPage.as_view(), name="forum-comment-edit"
-    ),
-    path(
-        "app/posts/<id:id>/comments/<id:comment_id>/history",
-        comments.CommentHistoryPage.as_view(),
-        name="forum-comment-history",
+        "app/posts/<id:id>/comments/<id:comment_id>/history", CommentHistoryPage.as_view(), name="forum-comment-history"
     ),
 ]

@@ -24,9 +24,9 @@ from core.limits.rate_limits import hit
 from core.pages.base import redirect
 from forum.comments.models import Comment
 from forum.content_reports.models import ContentReport, may_report
-from forum.forums.pages.base import ResubmittablePage
+from forum.forums.pages.base import PostNotFound, ResubmittablePage
 from forum.forums.requests import ForumUserRequest
-from forum.lists.pages.visible_posts import PostMerged, PostNotFound, lock_post, post_not_found, visible_posts
+from forum.lists.pages.base import PostMerged, lock_post, visible_posts
 from forum.posts.models import Post
 from forum.texts.markdown import excerpt
 
@@ -104,8 +104,8 @@ class ReportContentPage(ResubmittablePage):
             is_new = in_transaction(file)
         except Throttled as refused:
             return self.show_over_limit(form, refused, partial(self.show, form, id, comment_id))
-        except (PostNotFound, PostMerged):
-            return post_not_found(request)
+        except PostMerged:
+            raise PostNotFound from None
         if is_new:
             messages.success(request, _("Thank you. The team will look at it."))
         else:

@@ -26,9 +26,9 @@ from core.rows.trash import TrashableQuerySet
 from core.search.queries import search, search_transaction
 from forum.categories.models import Category
 from forum.forums.requests import ForumUserRequest, agent_of
-from forum.posts.api.serializers import PostSerializer
+from forum.posts.api import PostSerializer
 from forum.posts.models import Post
-from forum.team_tools.pages.base import (
+from forum.team_tools.pages import (
     MAX_FOUND,
     ForumTeamPage,
     ResubmittableTeamPage,
@@ -37,6 +37,8 @@ from forum.team_tools.pages.base import (
 )
 
 MAX_VOTES = 100
+# The fields of the form that are fields of the suggestion.
+POST_FIELDS = ("title", "content", "category_id")
 
 
 @dataclass(frozen=True)
@@ -156,9 +158,7 @@ class OnBehalfForm(Form):
 
     def __init__(self, *args: object, categories: Iterable[Category], **kwargs: object):
         super().__init__(*args, **kwargs)
-        cast(forms.ChoiceField, self.fields["category_id"]).choices = [
-            (category.id, category.name) for category in categories
-        ]
+        self.set_choices("category_id", ((category.id, category.name) for category in categories))
 
     def clean_content(self) -> str:
         return normalize_text(self.cleaned_data["content"])
@@ -179,7 +179,7 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
         customers = (Customer.read(f"{kind}-{request.GET.get(kind, '')}") for kind in reversed(kinds))
         return self.show(self.form(initial={"counts": True}), next(filter(None, customers), None))
 
-    def form(self, *sent: Any, **values: Any) -> OnBehalfForm:
+    def form(self, *sent: object, **values: object) -> OnBehalfForm:
         return OnBehalfForm(*sent, categories=self.request.account.categories.of_forum(self.request.forum.id), **values)
 
     def show_found_customers(self, request: ForumUserRequest) -> HttpResponse:
@@ -220,15 +220,11 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
 
     def creation(self, values: dict[str, Any], customer: Customer) -> Creation[Post]:
         request = self.request
-        names = ("title", "content", "category_id")
 
         def change(post: Post) -> None:
-            serializer = PostSerializer(
-                post, data={name: values[name] for name in names}, partial=True, context=serializer_context(request)
-            )
             if customer != self.customer_of(post):
                 raise Conflict(_("A suggestion can't get another customer. Add it as a second entry."))
-            post.write(serializer.read(), by=request.user)
+            self.write_post(post, {name: values[name] for name in POST_FIELDS})
 
         def choices(post: Post) -> list[tuple[str, str, str]]:
             found = [reference and reference.find(request.user) for reference in (self.customer_of(post), customer)]
@@ -239,7 +235,7 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
             create=lambda: self.make(values, customer),
             rows=self.posts.live().locked().filter(duplicate_from_id=None),
             path=lambda post: reverse("forum-post", args=[post.id]),
-            saved=lambda post: {name: getattr(post, name) for name in names} | {"counts": values["counts"]},
+            saved=lambda post: {name: getattr(post, name) for name in POST_FIELDS} | {"counts": values["counts"]},
             change=change,
             choices=choices,
         )
@@ -254,9 +250,8 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
         account, user = self.request.account, self.request.user
         if not lock_ids(customer.rows(user)):
             raise FieldError("customer", gettext_lazy("no longer exists"), "gone")
-        data = {name: values[name] for name in ("title", "content", "category_id")}
-        serializer = PostSerializer(data=data, context=serializer_context(self.request))
-        validated = serializer.read()
+        data = {name: values[name] for name in POST_FIELDS}
+        validated = PostSerializer(data=data, context=serializer_context(self.request)).read()
         post = Post(account=account, agent=agent_of(self.request))
         post.write({**validated, **customer.link}, by=user)
         if values["counts"]:

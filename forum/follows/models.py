@@ -36,9 +36,7 @@ class Follow(TenantModel):
 
     class Meta:
         default_related_name = "follows"
-        constraints = [
-            models.UniqueConstraint(fields=["account", "post_id", "user_id"], name="follow_unique"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["account", "post_id", "user_id"], name="follow_unique")]
 
     def __str__(self) -> str:
         return f"user {self.user_id}, post {self.post_id}: {self.is_following}"

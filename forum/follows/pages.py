@@ -14,7 +14,7 @@ from core.pages.base import redirect
 from forum.follows.models import Follow
 from forum.forums.pages.base import ForumPage
 from forum.forums.requests import ForumUserRequest
-from forum.lists.pages.visible_posts import PostMerged, PostNotFound, lock_post, post_not_found
+from forum.lists.pages.base import PostMerged, lock_post
 
 if TYPE_CHECKING:
     from forum.posts.models import Post
@@ -38,8 +38,6 @@ class FollowPage(ForumPage):
 
         try:
             post = in_transaction(choose)
-        except PostNotFound:
-            return post_not_found(request)
         except PostMerged as merged:
             messages.error(
                 request, _("That suggestion was merged into this one in the meantime. You can follow it here.")

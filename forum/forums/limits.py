@@ -7,11 +7,11 @@ created, nor those with `TRUSTED_TEXTS` texts that everyone has seen for an hour
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any, Protocol
 
 from django.conf import settings
 from django.utils import timezone
 from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
 
 from accounts.users.models import User
 from core.http.throttling import DAY, AnyRequest, enforce_limit
@@ -23,12 +23,12 @@ NEW_MEMBER_AGE = timedelta(hours=24)
 TRUST_DELAY = timedelta(hours=1)
 
 
-class LimitedModel(Protocol):
-    """The attributes of the models that new members write a limited number of."""
-
-    # The rows that a new member may write in 24 hours, and the message to one who has written more.
-    MAX_PER_DAY_OF_NEW_MEMBER: int
-    MESSAGE_TO_NEW_MEMBER: Any
+# The posts, comments and votes that a new member may write in 24 hours, each with the message to one who has written more.
+LIMITS_OF_NEW_MEMBER = {
+    "post": (5, _("In the first 24 hours you can post {limit} suggestions. Try again tomorrow.")),
+    "comment": (20, _("In the first 24 hours you can write {limit} comments. Try again tomorrow.")),
+    "vote": (60, _("In the first 24 hours you can vote {limit} times. Try again tomorrow.")),
+}
 
 
 def is_new_member(user: User) -> bool:
@@ -37,16 +37,16 @@ def is_new_member(user: User) -> bool:
 
 
 @contextmanager
-def limit_new_member(request: AnyRequest, user: User, model: type[LimitedModel]) -> Iterator[None]:
-    """Count the post, comment or vote that the block creates, unless it raises. Raise Throttled beyond the limit of the model."""
+def limit_new_member(request: AnyRequest, user: User, kind: str) -> Iterator[None]:
+    """Count the row that the block creates, unless it raises. Raise Throttled beyond the limit of the kind."""
     if not settings.RATE_LIMIT or not is_new_member(user):
         yield
         return
-    limit = model.MAX_PER_DAY_OF_NEW_MEMBER
-    key = f"new-member-{model.__name__.lower()}:{user.account_id}:{user.id}"
+    limit, message = LIMITS_OF_NEW_MEMBER[kind]
+    key = f"new-member-{kind}:{user.account_id}:{user.id}"
     status = hit(key, limit, DAY)
     if not status.allowed and not _is_trusted(user):
-        enforce_limit(request, status, format_lazy(model.MESSAGE_TO_NEW_MEMBER, limit=limit))
+        enforce_limit(request, status, format_lazy(message, limit=limit))
     try:
         yield
     except BaseException:

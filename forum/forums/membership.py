@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, cast
 
-from django.core.exceptions import ImproperlyConfigured
 from django.db import models, transaction
 from django.db.models import Exists, Func, OuterRef, Q, Value
 from django.db.models.expressions import Combinable
@@ -112,9 +111,7 @@ class ForumMember(TenantModel):
 
     class Meta:
         default_related_name = "forum_members"
-        constraints = [
-            models.UniqueConstraint(fields=["account", "forum_id", "user_id"], name="forummember_unique"),
-        ]
+        constraints = [models.UniqueConstraint(fields=["account", "forum_id", "user_id"], name="forummember_unique")]
         indexes = [
             # The foreign key uses this index when a user is erased.
             models.Index(fields=["account", "user_id"], name="forummember_of_user"),
@@ -147,7 +144,7 @@ class ForumAddress(TenantModel):
     class Meta:
         default_related_name = "forum_addresses"
         constraints = [
-            models.UniqueConstraint(fields=["account", "forum_id", "address_key"], name="forumaddress_unique"),
+            models.UniqueConstraint(fields=["account", "forum_id", "address_key"], name="forumaddress_unique")
         ]
 
     def __str__(self) -> str:
@@ -199,9 +196,7 @@ _sources: list[SegmentSource] = []
 
 def register_segment_source(source: SegmentSource) -> None:
     """Register the source of segments. Call this in a module `registration`."""
-    if _sources:
-        raise ImproperlyConfigured("There can be only one source of segments.")
-    _sources.append(source)
+    _sources[:] = [source]
 
 
 def segment_source() -> SegmentSource:

@@ -246,7 +246,7 @@ class Forum(TenantModel):
         if was_public and self.access != self.Access.PUBLIC:
             ForumMember.objects.add_pending(self)
         if self.host_id != host_id_before:
-            self._release_host(host_id_before)
+            Host.objects.release(self.account, host_id_before)
 
     def check_segment(self) -> None:
         """Raise FieldError if the forum is for a segment that it cannot have. The caller must have locked the account."""
@@ -292,20 +292,14 @@ class Forum(TenantModel):
             raise FieldError("forum", _("is the account's first one, which has to stay"))
         # The lock keeps other transactions from adding posts.
         Forum.objects.select_for_update().filter(pk=self.pk).first()
-        if self.account.posts.filter(category_id__in=self._categories().values("id")).exists():
+        categories = self.account.categories.filter(forum_id=self.id)
+        if self.account.posts.filter(category_id__in=categories.values("id")).exists():
             raise FieldError("forum", _("has suggestions, perhaps in the trash"))
-        self._categories().delete()
+        categories.delete()
         self.account.forum_members.filter(forum_id=self.id).delete()
         self.account.forum_addresses.filter(forum_id=self.id).delete()
         Forum.objects.filter(pk=self.pk).delete()
-        self._release_host(self.host_id)
-
-    def _categories(self) -> models.QuerySet[models.Model]:
-        return self.account.categories.filter(forum_id=self.id)
-
-    def _release_host(self, host_id: int) -> None:
-        """Delete a host that the forum no longer has, unless it is the account's own host."""
-        Host.objects.release(self.account, host_id)
+        Host.objects.release(self.account, self.host_id)
 
 
 def host_of(forum: Any) -> Host:

@@ -25,6 +25,7 @@ from forum.comments.models import Comment
 from forum.lists.queries import UNAPPROVED
 from forum.posts.models import Post
 from forum.posts.triage import LISTED, MINE, NEW, UNANSWERED
+from forum.texts.markdown import render
 
 TABS: dict[str, Callable[[int], Q]] = {
     "new": lambda user_id: NEW,
@@ -48,10 +49,13 @@ def posts_in(tab: str, account: Account, forum_id: int, user: User) -> models.Qu
 
 
 def waiting_comments(account: Account, forum_id: int) -> list[Comment]:
-    """Return the oldest comments of the forum that wait for approval, with their authors, annotated with the title of the post."""
+    """Return the oldest comments of the forum that wait for approval, with their authors and HTML, annotated with the title of the post."""
     posts = account.posts.filter(LISTED, id=OuterRef("post_id"), forum_id=forum_id)
     rows = account.comments.waiting().annotate(title=Subquery(posts.values("title"))).filter(title__isnull=False)
-    return list(rows.select_related("user")[:MAX_WAITING_COMMENTS])
+    comments = list(rows.select_related("user")[:MAX_WAITING_COMMENTS])
+    for comment in comments:
+        comment.comment_html = comment.comment_html or render(comment.comment)
+    return comments
 
 
 def reported_posts(account: Account, forum_id: int) -> list[Post]:

@@ -1,8 +1,7 @@
 from django.urls import path
 
 from forum.inbox.pages.inbox import InboxPage
-from forum.inbox.pages.moderation import ModerationPage
-from forum.inbox.pages.reported import ReportedPage
+from forum.inbox.pages.moderation import ModerationPage, ReportedPage
 
 urlpatterns = [
     path("app/inbox", InboxPage.as_view(), name="forum-inbox"),

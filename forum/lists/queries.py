@@ -157,18 +157,15 @@ class PostQuerySet(AccessQuerySet[Any]):
         """Return the forum posts that a user has voted for, latest vote first."""
         return self.live().without_tasks().filter(votes__user_id=user.id).order_by("-votes__created_at", "-id")
 
-    def values_for(
-        self, user: User | None, columns: Columns, *, forum_id: int, id: int, account_id: int | None = None
-    ) -> tuple[Any, ...] | None:
+    def values_for(self, user: User, columns: Columns, *, forum_id: int, id: int) -> tuple[Any, ...] | None:
         """Return the columns of a post of the forum, or None if the user, who may read the forum, may not see it.
 
-        The column `status` is the code of the status. `account_id` is needed only for a visitor (None).
+        The column `status` is the code of the status.
         """
         author_id = closed_author_id(user)
         author_filter = {} if author_id is None else {"author_id": author_id}
-        account_id = account_id if user is None else user.account_id
         result: tuple[Any, ...] | None = _post_values.first(
-            account_id=account_id, forum_id=forum_id, id=id, columns=columns, **author_filter
+            account_id=user.account_id, forum_id=forum_id, id=id, columns=columns, **author_filter
         )
         return result
 
@@ -177,26 +174,22 @@ class PostQuerySet(AccessQuerySet[Any]):
         user: User | None,
         columns: Columns,
         *,
-        account_id: int | None = None,
-        forum_id: int | None = None,
+        account_id: int,
+        forum_id: int,
         category_id: int | None = None,
         whole_forum: bool = False,
-        order: str = "new",
+        order: str,
         status_id: int | None = None,
         start: int,
         size: int,
     ) -> list[tuple[Any, ...]]:
         """Return the columns of `size` posts of a list from the offset `start`, as the user sees the list.
 
-        The list has the posts of a category, of the whole forum, or of the forum's first category. `account_id` is needed only for a
-        visitor (None).
+        The list has the posts of a category, of the whole forum, or of the forum's first category.
 
         Each order has one index, of the posts or of their sort keys. The query merges the open partition of the category with the part of
         the closed partition that the user may see, and reads no other row of the table. It skips the entries of the index before the page.
         """
-        account_id = account_id if user is None else user.account_id
-        if account_id is None:
-            raise TypeError("A page for a visitor needs the account_id")
         conditions = {
             "account_id": account_id,
             "forum_id": forum_id if category_id is None else None,
@@ -205,8 +198,6 @@ class PostQuerySet(AccessQuerySet[Any]):
             "author_id": closed_author_id(user),
         }
         selection = {name: value for name, value in conditions.items() if value is not None}
-        if whole_forum:
-            selection.pop("category_id", None)
         return page_of_posts(columns=columns, order=order, whole_forum=whole_forum, **_limits(start, size), **selection)
 
     def search(
@@ -389,16 +380,7 @@ def _limits(start: int, size: int) -> dict[str, int]:
     return {"start": start, "literal_size": size, "literal_stop": literal_stop}
 
 
-@prepared(
-    account_id=int,
-    forum_id=int,
-    category_id=int,
-    status_id=int,
-    author_id=int,
-    start=int,
-    size=int,
-    stop=int,
-)
+@prepared(account_id=int, forum_id=int, category_id=int, status_id=int, author_id=int, start=int, size=int, stop=int)
 def page_of_posts(
     account_id: int,
     columns: Columns,
@@ -427,13 +409,7 @@ def page_of_posts(
     if status_id is not None:
         conditions["status_id"] = status_id
     return merge_partitions(
-        Account(id=account_id),
-        author_id,
-        order,
-        conditions,
-        start=start,
-        size=size,
-        stop=stop or start + size,
+        Account(id=account_id), author_id, order, conditions, start=start, size=size, stop=stop or start + size
     ).values_list(*columns)
 
 

@@ -3,8 +3,7 @@
 from django.urls import path
 
 from forum.lists.pages.feeds import FeedPage, sitemap
-from forum.lists.pages.home import OwnPostsPage, PostListPage
-from forum.lists.pages.roadmap import RoadmapPage
+from forum.lists.pages.home import OwnPostsPage, PostListPage, RoadmapPage
 
 urlpatterns = [
     path("app/suggestions", PostListPage.as_view(), name="forum-suggestions"),

@@ -42,25 +42,16 @@ def page_of_forum(
 
     `matches` is the number of posts in the selection, if the caller knows it.
     """
-    if selection == NO_SELECTION:
+    if selection == NO_SELECTION or can_use_category_index(selection, order):
         return account.posts.page(
             user,
             columns,
             account_id=account.id,
             forum_id=forum_id,
-            whole_forum=True,
-            order=order,
-            start=start,
-            size=size,
-        )
-    if can_use_category_index(selection, order):
-        return account.posts.page(
-            user,
-            columns,
-            account_id=account.id,
             category_id=selection.category_id,
-            status_id=selection.status_id,
+            whole_forum=selection == NO_SELECTION,
             order=order,
+            status_id=selection.status_id,
             start=start,
             size=size,
         )

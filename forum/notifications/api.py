@@ -2,19 +2,25 @@
 
 from django.http import HttpResponse
 from django.utils.translation import override
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAuthenticated
 from core.api.fields import BooleanField
+from core.api.filters import ListFilters, WireFilter
 from core.api.lists import Paged
 from core.api.serializers import format_time
 from core.db.transactions import in_transaction
-from core.errors import FieldError, FieldErrors
 from forum.notifications.models import Notification, NotificationQuerySet, NotificationReason
 from forum.notifications.texts import describe
+
+
+class NotificationFilters(ListFilters):
+    # The list has no text to search, and its rows have no time of a change.
+    updated_since = None  # type: ignore[assignment]  # removes the filter of the base class
+    q = None  # type: ignore[assignment]
+    unread = WireFilter(BooleanField(), field_name="read_at", lookup_expr="isnull")
 
 
 class NotificationViewSet(Paged):
@@ -23,23 +29,11 @@ class NotificationViewSet(Paged):
     account: Account
     request: APIRequest
     permission_classes = [IsAuthenticated]
+    filterset_class = NotificationFilters
 
     def get_queryset(self) -> NotificationQuerySet:
         rows: NotificationQuerySet = self.account.notifications.shown_to(self.request.user).with_details()
         return rows
-
-    def list(self, request: Request) -> HttpResponse:
-        errors: dict[str, FieldError] = {}
-        unread: bool | None = None
-        try:
-            unread = BooleanField().run_validation(self.parameters.get("unread") or None)
-        except FieldErrors as caught:
-            errors["unread"] = caught.errors[0].move_into("unread")
-        self.read_page("unread", errors=errors)
-        rows = self.get_queryset()
-        if unread is not None:
-            rows = rows.filter(read_at__isnull=unread)
-        return self.get_paginated_response([self.represent(row) for row in self.paginate_queryset(rows)])
 
     def represent(self, row: Notification) -> dict[str, object]:
         activity, zone = row.activity, self.account.zone
@@ -65,8 +59,7 @@ class NotificationViewSet(Paged):
 
         def act() -> Notification:
             self.check()
-            rows = self.account.notifications.of_user(request.user).filter(id=id)
-            rows.mark_read()
+            self.account.notifications.of_user(request.user).filter(id=id).mark_read()
             row: Notification = self.get_object()
             return row
 

@@ -162,14 +162,7 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
     # The id is the same for all attempts, so a mail program shows a duplicate once.
     own_id = message_id("notification", account.id, rows[0].id, len(rows))
     return make_message(
-        user.email,
-        subject,
-        text,
-        html,
-        sender=sender.name,
-        language=language,
-        message_id=own_id,
-        headers=headers,
+        user.email, subject, text, html, sender=sender.name, language=language, message_id=own_id, headers=headers
     )
 
 
@@ -237,13 +230,9 @@ def _digest(rows: list[Notification], senders: dict[int | None, Sender], sender:
     blocks = [Block("title", subject)]
     for group in groups.values():
         activity = group[0].activity
-        if activity.post is not None:
-            host = senders.get(activity.post.forum_id, sender).host
-            url = public_url(host) + path_of(group[0])
-            blocks.append(Block("heading", single_line(title_of(group[0])), url))
-        elif activity.kind == Activity.Kind.NOTE:
-            url = public_url(sender.host) + path_of(group[0])
-            blocks.append(Block("heading", single_line(title_of(group[0])), url))
+        if activity.post is not None or activity.kind == Activity.Kind.NOTE:
+            host = sender.host if activity.post is None else senders.get(activity.post.forum_id, sender).host
+            blocks.append(Block("heading", single_line(title_of(group[0])), public_url(host) + path_of(group[0])))
         elif len(groups) > 1:
             blocks.append(Block("heading", _("New users")))
         for row in group:

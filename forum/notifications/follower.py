@@ -17,7 +17,7 @@ from core.changes.models import Change
 from core.jobs.registry import MAX_TIME_SLICE, RetryDelays, has_time_left, job
 from core.registry import registry
 from forum.activities.models import Activity
-from forum.notifications.notes import note_source
+from forum.notifications.models import note_source
 from forum.notifications.recipients import notify
 from forum.posts.models import Post
 

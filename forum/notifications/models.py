@@ -1,17 +1,51 @@
-"""The notifications of users about activities."""
+"""The notifications of users about activities, and the notes that mention users. The room above, which has the notes, registers a `NoteSource`."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Exists, F, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.access.rows import AccessQuerySet
 from accounts.users.models import User
 from core.db.tenancy import TenantModel, account_of, foreign_object
+from core.registry import registry
 from forum.activities.models import Activity
-from forum.notifications.notes import note_source
+
+
+@dataclass(frozen=True)
+class NoteSource:
+    """How notifications read notes, which have the columns `creator_id` and `mentioned_user_ids`."""
+
+    # The key of notes in the registry and in the change feed.
+    resource: str
+    # An expression for the note whose id is in a column: a JSON object with its `title`, the beginning of its `text`, and what `path_of`
+    # needs. Null if there is no such note.
+    details_of: Callable[[str], Subquery]
+    # The path of the page that shows a note, which is given as the JSON object.
+    path_of: Callable[[Mapping[str, object]], str]
+
+    def visible_to(self, user: User) -> AccessQuerySet[Any]:
+        """Return the notes that the user, who is on the team, may see now."""
+        rows: AccessQuerySet[Any] = registry[self.resource].rows_of(account_of(user.account_id))  # type: ignore[assignment]
+        return rows.live().accessible_to(user)
+
+
+_sources: list[NoteSource] = []
+
+
+def register_note_source(source: NoteSource) -> None:
+    """Register the source of notes. Call this in a module `registration`."""
+    _sources[:] = [source]
+
+
+def note_source() -> NoteSource:
+    [source] = _sources
+    return source
 
 
 class NotificationReason(models.IntegerChoices):
@@ -77,7 +111,7 @@ class Notification(TenantModel):
 
     Reason = NotificationReason
 
-    # The details of the note, if `with_details` has read one (`forum.notifications.notes`).
+    # The details of the note, if `with_details` has read one (`forum.notifications.models`).
     note: dict[str, Any] | None = None
 
     user_id = models.BigIntegerField()
@@ -95,7 +129,7 @@ class Notification(TenantModel):
     class Meta:
         default_related_name = "notifications"
         constraints = [
-            models.UniqueConstraint(fields=["account", "activity_id", "user_id"], name="notification_unique"),
+            models.UniqueConstraint(fields=["account", "activity_id", "user_id"], name="notification_unique")
         ]
         indexes = [
             models.Index(fields=["account", "user_id", "-id"], name="notification_of_user"),

@@ -1,7 +1,7 @@
 """The schemas of notifications in the OpenAPI document, as far as views and serializers do not tell them."""
 
-from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
-from core.openapi.values import BOOLEAN, ID, NAME, TIME, array_of, object_of, one_of, or_null
+from core.openapi.operations import RESPONSES
+from core.openapi.values import ID, NAME, TIME, array_of, object_of, one_of, or_null
 from forum.activities.models import Activity
 from forum.notifications.models import NotificationReason
 
@@ -19,6 +19,5 @@ NOTIFICATION = object_of(
     read_at=or_null(TIME),
     created_at=TIME,
 )
-QUERY_PARAMETERS["list_notifications"] = {"unread": BOOLEAN}
 RESPONSES["list_notifications"] = array_of(NOTIFICATION)
 RESPONSES["read_notification"] = NOTIFICATION

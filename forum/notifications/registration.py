@@ -48,9 +48,7 @@ register(
 )
 register_follower(NotificationFollower())
 registry.register_sample(
-    "notifications",
-    "notification",
-    lambda request: newest_id(request.account.notifications.shown_to(request.user)),
+    "notifications", "notification", lambda request: newest_id(request.account.notifications.shown_to(request.user))
 )
 
 

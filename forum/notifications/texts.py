@@ -7,8 +7,7 @@ from django.utils.translation import gettext as _
 
 from accounts.statuses.default_names import status_name
 from forum.activities.models import Activity
-from forum.notifications.models import Notification, NotificationReason
-from forum.notifications.notes import note_source
+from forum.notifications.models import Notification, NotificationReason, note_source
 from forum.texts.markdown import as_plain_text, excerpt, truncate
 
 Kind = Activity.Kind

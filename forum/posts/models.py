@@ -27,7 +27,7 @@ from forum.posts import tasks, triage
 from forum.posts.merging import Mergeable
 from forum.posts.sort_keys import PostSortKey, trending_field
 from forum.texts.markdown import has_links, html_field, render
-from forum.votes.voting import Votable
+from forum.votes.models import Votable
 
 
 class Post(Tagged, Mergeable, Commentable, Votable):
@@ -38,7 +38,6 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         _("Suggestion or task"),
         _("Suggestions and tasks"),
         icon="lightbulb",
-        viewset_path="forum.posts.api.views.PostViewSet",
         path_samples={"json": ("post", "task"), "xml": ("forum_post",)},
     )
 
@@ -56,9 +55,6 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         IDEA = "idea"
 
     DISPLAY_NAME_FIELD = "title"
-    # The posts that a new member may write in 24 hours (`forum.forums.limits`).
-    MAX_PER_DAY_OF_NEW_MEMBER = 5
-    MESSAGE_TO_NEW_MEMBER = _("In the first 24 hours you can post {limit} suggestions. Try again tomorrow.")
     # A change of one of these fields by the team removes the post from the tab of new posts in the team's inbox.
     TRIAGE_FIELDS = frozenset(
         {"status_id", "category_id", "responsible_id", "response", "approved", "duplicate_from_id"}
@@ -190,10 +186,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                     condition=Q(trashed_at=None, category_id__isnull=is_task),
                 )
                 for kind, is_task in (("any_post", False), ("task", True))
-                for order, fields in (
-                    ("id", ["id"]),
-                    ("creation", ["created_at", "id"]),
-                )
+                for order, fields in (("id", ["id"]), ("creation", ["created_at", "id"]))
             ),
             *tasks.INDEXES,
             # The posts of a client, a contact or a deal, even if it is in the trash.
@@ -215,9 +208,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             # The tabs of the team's inbox (`forum.inbox.tabs`), beside `post_waiting`.
             *(
                 models.Index(
-                    fields=["account", *columns, "created_at", "id"],
-                    name=f"post_inbox_{name}",
-                    condition=condition,
+                    fields=["account", *columns, "created_at", "id"], name=f"post_inbox_{name}", condition=condition
                 )
                 for name, columns, condition in triage.INDEXES
             ),

@@ -5,8 +5,8 @@ from core.openapi.fields import describe_field
 from core.openapi.operations import BODIES, RESPONSES, SHAPES, Shape
 from core.openapi.schema import JSONOperationSchema
 from core.openapi.values import JSONSchema
-from forum.comments.api.serializers import CommentAsPostSerializer, CommentOnPostSerializer
-from forum.posts.api.serializers import PostSerializer, StatusCode
+from forum.comments.api import CommentAsPostSerializer, CommentOnPostSerializer
+from forum.posts.api import PostSerializer, StatusCode
 
 # A status code. The document cannot list the codes, because each account defines its own.
 describe_field(StatusCode, request={"type": ["string", "number"]}, response={"type": "string"})

@@ -4,7 +4,7 @@ from django.urls import path
 
 from accounts.tags.api import TagViewSet
 from core.api.routing import LIST
-from forum.posts.api.views import PostViewSet, TaskViewSet
+from forum.posts.api import PostViewSet, TaskViewSet
 from forum.posts.pages import writing
 from forum.posts.pages.reading import PostPage
 

@@ -1,7 +1,6 @@
 from django.urls import path
 
-from forum.team_tools.pages.merge import MergePostPage
-from forum.team_tools.pages.tools import ToolsPage
+from forum.team_tools.pages import MergePostPage, ToolsPage
 
 urlpatterns = [
     path("app/posts/<id:id>/team", ToolsPage.as_view(), name="forum-post-team"),

@@ -10,8 +10,9 @@ list, more than on the length. So a text that takes the parser more than MAX_STE
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
+from functools import partial
 from html import escape, unescape
 from importlib import import_module
 from itertools import count
@@ -89,10 +90,30 @@ def _link_images(state: StateCore) -> None:
             token.children = list(_remove_images(token.children))
 
 
-def _remove_images(tokens: list[Token]) -> Iterator[Token]:
+def _with_link_depth(tokens: list[Token]) -> Iterator[tuple[Token, int]]:
+    """Yield each token with the number of links that it is in."""
     link_depth = 0
     for token in tokens:
         link_depth += token.nesting if token.type in ("link_open", "link_close") else 0
+        yield token, link_depth
+
+
+def _enclose(tokens: list[Token], find: Callable[[str], Iterable[tuple[int, int, Token, Token]]]) -> Iterator[Token]:
+    """Enclose parts of the texts outside of links. `find` returns the start and the end of each part, and the tokens around it."""
+    for token, link_depth in _with_link_depth(tokens):
+        if token.type != "text" or link_depth:
+            yield token
+            continue
+        position = 0
+        for start, end, opening, closing in find(token.content):
+            yield Token("text", "", 0, content=token.content[position:start])
+            yield from (opening, Token("text", "", 0, content=token.content[start:end]), closing)
+            position = end
+        yield Token("text", "", 0, content=token.content[position:])
+
+
+def _remove_images(tokens: list[Token]) -> Iterator[Token]:
+    for token, link_depth in _with_link_depth(tokens):
         if token.type != "image":
             yield token
             continue
@@ -110,7 +131,12 @@ def _mark_mentions(state: StateCore) -> None:
     if ids := state.env.get("mentions"):
         for token in _outside_quotes(state.tokens):
             if token.children:
-                token.children = list(_with_mentions(token.children, ids))
+                token.children = list(_enclose(token.children, partial(_mentions, ids)))
+
+
+def _mentions(ids: Mapping[str, int | None], text: str) -> Iterator[tuple[int, int, Token, Token]]:
+    for start, end in mentions_in(text, ids):
+        yield start, end, Token("mention_open", "b", 1), Token("mention_close", "b", -1)
 
 
 def _outside_quotes(tokens: list[Token]) -> Iterator[Token]:
@@ -119,23 +145,6 @@ def _outside_quotes(tokens: list[Token]) -> Iterator[Token]:
         depth += token.nesting if token.type in ("blockquote_open", "blockquote_close") else 0
         if not depth:
             yield token
-
-
-def _with_mentions(tokens: list[Token], ids: Mapping[str, int | None]) -> Iterator[Token]:
-    link_depth = 0
-    for token in tokens:
-        link_depth += token.nesting if token.type in ("link_open", "link_close") else 0
-        if token.type != "text" or link_depth:
-            yield token
-            continue
-        position = 0
-        for start, end in mentions_in(token.content, ids):
-            yield Token("text", "", 0, content=token.content[position:start])
-            yield Token("mention_open", "b", 1)
-            yield Token("text", "", 0, content=token.content[start:end])
-            yield Token("mention_close", "b", -1)
-            position = end
-        yield Token("text", "", 0, content=token.content[position:])
 
 
 # A URL in the text without markup: the scheme, and the part after it. Brackets belong to the URL if they are paired. Punctuation at the
@@ -207,26 +216,15 @@ def _link_bare_addresses(state: StateCore) -> None:
     """Turn hosts that begin with "www." and e-mail addresses without markup into links, except within links and code."""
     for token in state.tokens:
         if token.children and ("@" in token.content or "www." in token.content.lower()):
-            token.children = list(_with_bare_addresses(token.children))
+            token.children = list(_enclose(token.children, _bare_addresses))
 
 
-def _with_bare_addresses(tokens: list[Token]) -> Iterator[Token]:
-    link_depth = 0
-    for token in tokens:
-        link_depth += token.nesting if token.type in ("link_open", "link_close") else 0
-        if token.type != "text" or link_depth:
-            yield token
-            continue
-        position = 0
-        for match in BARE_ADDRESS.finditer(token.content):
-            text = match[0].rstrip(TRAILING_PUNCTUATION) if match["host"] else match[0]
-            address = f"http://{text}" if match["host"] else f"mailto:{text}"
-            yield Token("text", "", 0, content=token.content[position : match.start()])
-            yield Token("link_open", "a", 1, attrs={"href": normalizeLink(address)})
-            yield Token("text", "", 0, content=text)
-            yield Token("link_close", "a", -1)
-            position = match.start() + len(text)
-        yield Token("text", "", 0, content=token.content[position:])
+def _bare_addresses(text: str) -> Iterator[tuple[int, int, Token, Token]]:
+    for match in BARE_ADDRESS.finditer(text):
+        shown = match[0].rstrip(TRAILING_PUNCTUATION) if match["host"] else match[0]
+        address = f"http://{shown}" if match["host"] else f"mailto:{shown}"
+        link = Token("link_open", "a", 1, attrs={"href": normalizeLink(address)})
+        yield match.start(), match.start() + len(shown), link, Token("link_close", "a", -1)
 
 
 def _beside_ideographs(tokenize: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
@@ -357,9 +355,7 @@ def text_with_mentions(text: str) -> str:
 
 
 def _unlinked_texts(tokens: list[Token]) -> Iterator[str]:
-    link_depth = 0
-    for token in tokens:
-        link_depth += token.nesting if token.type in ("link_open", "link_close") else 0
+    for token, link_depth in _with_link_depth(tokens):
         if link_depth or token.type == "code_inline":
             # No name continues after it.
             yield " | "

@@ -1,16 +1,20 @@
 """The pages and form fields for texts in Markdown."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Mapping
+from contextlib import nullcontext
+from functools import partial
+from http import HTTPStatus
 from typing import Any, cast
 
 from django import forms
 from django.http import HttpResponse
 
 from accounts.layout.forms import Form
+from core.errors import Throttled
 from core.http import throttling
 from core.pages.base import Page
-from core.pages.creation import CreatingPage
-from forum.forums.limits import LimitedModel, is_new_member, limit_new_member
+from core.pages.creation import CreatingPage, Creation, RowT
+from forum.forums.limits import is_new_member, limit_new_member
 from forum.forums.pages.base import ResubmittablePage
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.texts.markdown import render
@@ -40,34 +44,52 @@ class WritingPage(ResubmittablePage):
         """True if the preview button was used. A visitor gets no preview, because previews are limited per user."""
         return self.request.user is not None and self.request.POST.get("act") == "preview"
 
+    def make_form(self, *args: object, **kwargs: object) -> Any:
+        """Return the form. The arguments are those of its class."""
+        raise NotImplementedError
+
+    def save(self, form: Any, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Save the text of a valid form. The further arguments are those of the path."""
+        raise NotImplementedError
+
+    def process_form(self, **kwargs: Any) -> HttpResponse:
+        if self.wants_preview:
+            return self.show_submitted(HTTPStatus.OK, **kwargs)
+        form = self.make_form(self.request.POST)
+        if not form.is_valid():
+            return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY, **kwargs)
+        return self.save(form, **kwargs)
+
+    def show_submitted(self, status: int, **kwargs: Any) -> HttpResponse:
+        # The values are initial ones, which are shown without being validated.
+        return self.show(self.make_form(initial=self.request.POST.dict()), status=status, **kwargs)
+
     def show(self, form: Form, template: str | None = None, *, status: int = 200, **context: Any) -> HttpResponse:
         preview = None
         if self.wants_preview:
             throttling.count_preview(self.request)
             preview = render(form["content"].value() or "")
-        return self.render(
-            template,
-            http_status=status,
-            section="suggestions",
-            form=form,
-            preview=preview,
-            **context,
-        )
-
-    def submitted_values(self) -> dict[str, str]:
-        """Return the submitted values, as initial values for a form that shows them without validating them."""
-        return self.request.POST.dict()
+        return self.render(template, http_status=status, section="suggestions", form=form, preview=preview, **context)
 
 
 class CreatingTextPage(CreatingPage, WritingPage):
     """A page with a form that creates a suggestion or a comment."""
 
-    def limit_new_member(self, model: type[LimitedModel]) -> AbstractContextManager[None]:
-        """Return the context manager that limits the texts of a new member. A form that has created its text before is not counted."""
+    def create_text(
+        self, form: Form, creation: Creation[RowT], values: Mapping[str, object], kind: str, **kwargs: Any
+    ) -> RowT | HttpResponse:
+        """Return the row that the form creates, or the page with the errors of the form. `kwargs` are the arguments of `show`.
+
+        For a new member the row is counted against the limit of its kind, unless the form has created it before.
+        """
         user = cast(ForumUserRequest, self.request).user
-        if is_new_member(user) and self.created_row_id() is not None:
-            return nullcontext()
-        return limit_new_member(self.request, user, model)
+        is_repeated = is_new_member(user) and self.created_row_id() is not None
+        try:
+            with nullcontext() if is_repeated else limit_new_member(self.request, user, kind):
+                row = self.create_once(form, creation, values)
+        except Throttled as refused:
+            return self.show_over_limit(form, refused, partial(self.show, form, **kwargs))
+        return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY, **kwargs) if row is None else row
 
 
 class PreviewPart(Page):

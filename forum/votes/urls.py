@@ -2,8 +2,7 @@
 
 from django.urls import path
 
-from forum.votes.pages.first_vote import FirstVoteCodePage, FirstVotePage
-from forum.votes.pages.vote import VotePage
+from forum.votes.pages import FirstVoteCodePage, FirstVotePage, VotePage
 
 urlpatterns = [
     path("app/posts/<id:id>/vote", VotePage.as_view(), name="forum-post-vote"),

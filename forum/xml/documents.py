@@ -1,6 +1,6 @@
 """The XML documents of the Forum API, in the conventions of Rails (`docs/interface.md` shows each).
 
-An `ElementType` declares the child elements of an element and their types. It builds the tags once, so that writing a row only joins them
+An `ElementType` declares the child elements of an element. It builds the tags once, so that writing a row only joins them
 with the values.
 """
 
@@ -14,19 +14,24 @@ from core.db.text import escape
 DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 STRING, INTEGER, DATETIME = "string", "integer", "datetime"
+# The types of the columns that are not strings.
+TYPES = {
+    **dict.fromkeys(("id", "category_id", "responsible_id", "comments_cache", "votes_cache"), INTEGER),
+    **dict.fromkeys(("created_at", "updated_at"), DATETIME),
+}
 # The maximum number of ancestors of an element of an `ElementType` in a document.
 MAX_DEPTH = 2
 
 
 class ElementType:
-    """An element whose child elements are single values. `fields` maps their names, with hyphens, to their types."""
+    """An element with a child element for each column. `fields` maps the names of these, with hyphens, to their types."""
 
-    def __init__(self, name: str, /, **fields: str) -> None:
+    def __init__(self, name: str, *columns: str) -> None:
         self.name = name
-        self.fields = {field.replace("_", "-"): kind for field, kind in fields.items()}
+        self.columns = columns
+        self.fields = {column.replace("_", "-"): TYPES.get(column, STRING) for column in columns}
         if list(self.fields) != sorted(self.fields):
             raise ValueError("The fields must be in alphabetical order.")
-        self.columns = tuple(field.replace("-", "_") for field in self.fields)
         self._lines = [self._lines_at(depth) for depth in range(MAX_DEPTH + 1)]
 
     def _lines_at(self, depth: int) -> tuple[str, list[tuple[str, str, str, str]], str]:
@@ -76,54 +81,14 @@ def document(*parts: str) -> bytes:
     return (DECLARATION + "".join(parts)).encode()
 
 
-USER = ElementType(
-    "user",
-    created_at=DATETIME,
-    description=STRING,
-    email=STRING,
-    login=STRING,
-    name=STRING,
-    notification=STRING,
-    updated_at=DATETIME,
-    www=STRING,
-)
-
+USER = ElementType("user", "created_at", "description", "email", "login", "name", "notification", "updated_at", "www")
 POST_IN_LIST = ElementType(
-    "post",
-    agent=STRING,
-    comments_cache=INTEGER,
-    content=STRING,
-    created_at=DATETIME,
-    id=INTEGER,
-    title=STRING,
-    updated_at=DATETIME,
-    votes_cache=INTEGER,
+    "post", "agent", "comments_cache", "content", "created_at", "id", "title", "updated_at", "votes_cache"
 )
-
 POST = ElementType(
     "post",
-    agent=STRING,
-    category_id=INTEGER,
-    comments_cache=INTEGER,
-    content=STRING,
-    created_at=DATETIME,
-    id=INTEGER,
-    kind=STRING,
-    responsible_id=INTEGER,
-    status=STRING,
-    title=STRING,
-    updated_at=DATETIME,
-    votes_cache=INTEGER,
+    *("agent", "category_id", "comments_cache", "content", "created_at", "id", "kind", "responsible_id", "status"),
+    *("title", "updated_at", "votes_cache"),
 )
-
-COMMENT = ElementType(
-    "comment",
-    agent=STRING,
-    comment=STRING,
-    created_at=DATETIME,
-    id=INTEGER,
-    kind=STRING,
-    updated_at=DATETIME,
-)
-
-CATEGORY = ElementType("category", id=INTEGER, name=STRING)
+COMMENT = ElementType("comment", "agent", "comment", "created_at", "id", "kind", "updated_at")
+CATEGORY = ElementType("category", "id", "name")

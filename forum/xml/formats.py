@@ -176,9 +176,6 @@ class XMLRenderer(BaseXMLRenderer):
     """A renderer for the documents that `forum.xml.documents` writes."""
 
     def render(
-        self,
-        data: bytes,
-        accepted_media_type: str | None = None,
-        renderer_context: Mapping[str, Any] | None = None,
+        self, data: bytes, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
         return data

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import cast
 
+from accounts.users.api import NewUserSerializer
 from accounts.users.models import User
 from core.openapi.operations import BODIES, RESPONSES
 from core.openapi.schema import OperationSchema
@@ -10,8 +11,9 @@ from core.openapi.values import JSONSchema, object_of
 from forum.categories.models import Category
 from forum.comments.models import Comment
 from forum.posts.models import Post
-from forum.xml import documents, serializers
+from forum.xml import documents
 from forum.xml.schema import XMLOperationSchema, array
+from forum.xml.views import PostElementSerializer, TeamPostElementSerializer
 
 ELEMENTS = {
     "UserElement": (documents.USER, User),
@@ -46,6 +48,6 @@ for name in ("list_forum_posts", "list_first_category", "query_first_category", 
 for name in ("create_forum_post", "update_forum_post", "delete_forum_post"):
     RESPONSES[name] = element("PostElement")
 RESPONSES["read_forum_post"] = post_with_comments
-BODIES["create_user"] = {"user": serializers.NewUserSerializer}
-BODIES["create_forum_post"] = {"post": serializers.PostElementSerializer}
-BODIES["update_forum_post"] = {"post": serializers.TeamPostElementSerializer}
+BODIES["create_user"] = {"user": NewUserSerializer}
+BODIES["create_forum_post"] = {"post": PostElementSerializer}
+BODIES["update_forum_post"] = {"post": TeamPostElementSerializer}

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django.http import HttpResponse
 from django.urls import path, register_converter
+from django.urls.converters import StringConverter
 from django.views.decorators.csrf import csrf_exempt
 
 from accounts.hosts.requests import TenantRequest
@@ -19,16 +20,10 @@ from forum.lists.pages.home import PostListPage
 from forum.xml.views import CategoryViewSet, XMLPostViewSet, XMLUserViewSet
 
 
-class CategoryNameConverter:
+class CategoryNameConverter(StringConverter):
     """A path segment without the suffix of a format. Paths with a suffix are never lists."""
 
     regex = r"[^/]+(?<!\.xml)(?<!\.json)"
-
-    def to_python(self, value: str) -> str:
-        return value
-
-    def to_url(self, value: str) -> str:
-        return value
 
 
 register_converter(CategoryNameConverter, "category_name")
@@ -71,11 +66,7 @@ urlpatterns = [
     path("app/users.xml", XMLUserViewSet.as_view({"post": "create"}), name="forum-xml-users"),
     path("app/categories.xml", CategoryViewSet.as_view({"get": "list"}), name="forum-xml-categories"),
     path("app/posts.xml", XMLPostViewSet.as_view({"get": "list", "post": "create"}), name="forum-xml-posts"),
-    path(
-        "app/posts/<id:id>.xml",
-        XMLPostViewSet.as_view(ITEM),
-        name="forum-xml-post",
-    ),
+    path("app/posts/<id:id>.xml", XMLPostViewSet.as_view(ITEM), name="forum-xml-post"),
 ]
 
 # Browsers get pages at these two routes, other clients XML.

@@ -1,4 +1,4 @@
-"""The views of the Forum API (XML)."""
+"""The views and serializers of the Forum API (XML). It accepts some of the fields of the Account API."""
 
 from functools import cached_property
 from typing import Any, cast
@@ -15,29 +15,61 @@ from rest_framework.views import APIView
 
 from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
+from accounts.roles.models import ASSIGNABLE
 from accounts.roles.permissions import IsAuthenticated
 from accounts.sessions.authentication import BasicAuthentication, SessionAuthentication
 from accounts.statuses.models import Status
 from accounts.users.api import NewUserSerializer
 from accounts.users.models import PRIVATE_NAMES, User
-from core.api.fields import MISSING
+from core.api.fields import MISSING, ChoiceField, RelatedField, TextField, long_text_field
 from core.api.paging import ListPage
 from core.api.routing import path_with_id
+from core.api.serializers import ResourceSerializer
 from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from forum.categories.models import Category
-from forum.comments.models import Comment
+from forum.comments.models import comments_of_post
 from forum.forums.limits import limit_new_member
 from forum.forums.membership import ForumMember, ForumRights
 from forum.forums.models import Forum
 from forum.forums.requests import agent_of
 from forum.lists.queries import PostQuerySet
+from forum.posts.api import StatusCode
 from forum.posts.models import Post
 from forum.xml import documents
 from forum.xml.formats import XMLParser, XMLRenderer
 from forum.xml.schema import XMLOperationSchema
-from forum.xml.serializers import PostElementSerializer, TeamPostElementSerializer
+
+
+class CategoryOfForum(RelatedField):
+    """A category of the forum that the request was sent to."""
+
+    def __init__(self) -> None:
+        super().__init__("categories")
+
+    def to_internal_value(self, data: object) -> int:
+        self.filters = {"forum_id": self.context["forum_id"]}
+        return super().to_internal_value(data)
+
+
+class PostElementSerializer(ResourceSerializer):
+    title = TextField(required=True)
+    content = long_text_field()
+    kind = ChoiceField(Post.Kind.values)
+    category_id = CategoryOfForum()
+
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
+        """Drop nulls, except for the fields that accept null."""
+        nullable = ("responsible_id",)
+        return {name: value for name, value in values.items() if value is not None or name in nullable}
+
+
+class TeamPostElementSerializer(PostElementSerializer):
+    """The fields that the team may set."""
+
+    status = StatusCode()
+    responsible_id = RelatedField("users", **ASSIGNABLE)
 
 
 class MayReadForum(BasePermission):
@@ -158,6 +190,7 @@ class XMLPostViewSet(XMLViewSet):
         rows = Post.objects.page(
             request.user,
             documents.POST_IN_LIST.columns,
+            account_id=self.account.id,
             forum_id=self.forum_id,
             order=order,
             start=page.start,
@@ -195,7 +228,9 @@ class XMLPostViewSet(XMLViewSet):
         post = Post.objects.values_for(request.user, documents.POST.columns, forum_id=self.forum_id, id=id)
         if post is None:
             raise Http404
-        rows = Comment.objects.of_post(self.account.id, id, documents.COMMENT.columns, reader=request.user)
+        rows = comments_of_post(
+            account_id=self.account.id, post_id=id, columns=documents.COMMENT.columns, user_id=request.user.id
+        )
         body = documents.array("comments", documents.COMMENT, rows, self.zone, depth=1)
         body += documents.POST.write(post, self.zone, depth=1)
         modified = post[documents.POST.columns.index("updated_at")]
@@ -211,18 +246,23 @@ class XMLPostViewSet(XMLViewSet):
             post.write(values, by=request.user)
             return post
 
-        with limit_new_member(request, request.user, Post):
+        with limit_new_member(request, request.user, "post"):
             post = in_transaction(act)
         location = self.base_url + path_with_id("forum-xml-post", post.id)
         return Response(documents.document(self.as_element(post)), status=201, headers={"Location": location})
+
+    def lock_to(self, change: str) -> Post:
+        """Return the post, locked. Raise PermissionDenied for a user who may not update or delete it."""
+        post: Post = self.get_object(locked=True)
+        if not post.may_be_changed_by(self.request.user):
+            raise PermissionDenied(f"Only the team may {change} this post")
+        return post
 
     def update(self, request: APIRequest, id: int) -> HttpResponse:
         self.check_may_write()
 
         def act() -> Post:
-            post: Post = self.get_object(locked=True)
-            if not post.may_be_changed_by(request.user):
-                raise PermissionDenied("Only the team may change this post")
+            post = self.lock_to("change")
             post.write(self.get_serializer(post, data=self.element("post"), partial=True).read(), by=request.user)
             return post
 
@@ -232,20 +272,15 @@ class XMLPostViewSet(XMLViewSet):
         self.check_may_write()
 
         def act() -> Post:
-            post: Post = self.get_object(locked=True)
-            if not post.may_be_changed_by(request.user):
-                raise PermissionDenied("Only the team may delete this post")
+            post = self.lock_to("delete")
             post.trash(by=request.user)
             return post
 
         return Response(documents.document(self.as_element(in_transaction(act))))
 
     def get_serializer_class(self) -> type[PostElementSerializer]:
-        return (
-            TeamPostElementSerializer
-            if self.action == "update" and self.request.user.is_team
-            else PostElementSerializer
-        )
+        sets_team_fields = self.action == "update" and self.request.user.is_team
+        return TeamPostElementSerializer if sets_team_fields else PostElementSerializer
 
     def get_serializer_context(self) -> dict[str, object]:
         return {**super().get_serializer_context(), "forum_id": self.forum_id}

@@ -31,7 +31,7 @@ from crm.resources.consent import blocked_addresses
 from forum.forums.requests import ForumUserRequest
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
-from forum.team_tools.pages.base import ForumTeamPage
+from forum.team_tools.pages import ForumTeamPage
 from forum.texts.markdown import render
 from team.mailings.audience import Among, Audience, audience_of, candidates_of
 from team.mailings.models import MAX_SUBJECT_LENGTH, MAX_TEXT_LENGTH, Message, MessageQuerySet

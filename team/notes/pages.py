@@ -17,7 +17,7 @@ from core.errors import Conflict
 from core.http import throttling
 from core.pages.base import redirect
 from crm.notes.models import Note, NoteQuerySet
-from forum.comments.pages.mentions import MAX_CANDIDATES, MAX_NAME_LENGTH, MAX_SHOWN, has_word
+from forum.comments.pages import MAX_CANDIDATES, MAX_NAME_LENGTH, MAX_SHOWN, has_word
 from team.menu.pages import TeamPage, TeamRequest
 from team.notes.forms import NoteForm, as_shown, with_people
 from team.notes.notifications import RECORDS

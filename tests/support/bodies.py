@@ -13,8 +13,8 @@ from crm.deals.api import DealSerializer
 from crm.fields.api.definitions import FieldDefinitionSerializer
 from crm.notes.api import NoteSerializer
 from crm.user_links.api import UserLinkSerializer
-from forum.comments.api.serializers import CommentAsPostSerializer, CommentSerializer
-from forum.posts.api.serializers import PostSerializer
+from forum.comments.api import CommentAsPostSerializer, CommentSerializer
+from forum.posts.api import PostSerializer
 from team.lists.api import SavedViewSerializer
 from team.mailings.api import MessageSerializer
 from team.mailings.audience import LeftOut

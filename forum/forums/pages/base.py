@@ -29,6 +29,10 @@ def only_members_message() -> str:
     return _("Everyone can read this forum, but only its members can take part. New members join by invitation.")
 
 
+class PostNotFound(Http404):
+    """The post was deleted, or the user may not see it."""
+
+
 class ForumPage(Page):
     """A page of the request's forum, for those who may read it. A POST is for those who may also take part."""
 
@@ -37,6 +41,13 @@ class ForumPage(Page):
     is_of_forum = True
     # Whether the page is for those who take part: a GET of it too, a POST of it, or nothing of it.
     for_members: Literal["always", "post", "never"] = "post"
+
+    def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+        try:
+            return super().dispatch(request, *args, **kwargs)
+        except PostNotFound:
+            message = _("This suggestion was deleted in the meantime, or you may not see it.")
+            return error_response(request, HTTPStatus.NOT_FOUND, message=message)
 
     def check_access(self) -> HttpResponse | None:
         forum, user = self.request.forum, self.request.user

@@ -1,25 +1,34 @@
-"""The account settings for forums."""
+"""The account settings for forums and their members."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.db.models import Count
+from django.db.models import Count, Exists, OuterRef
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy, ngettext_lazy, pgettext_lazy
 
 from accounts.account.models import Account
 from accounts.hosts import domains
 from accounts.hosts.models import Host
 from accounts.hosts.names import full_name
 from accounts.layout.forms import Form
-from accounts.layout.settings import SettingsPage
+from accounts.layout.settings import SettingsPage, parse_id
+from accounts.mail.limits import Purpose, count_email
+from accounts.users.forms import EmailFormField
+from accounts.users.models import User
+from accounts.users.pages import TOO_MANY_INVITATIONS, display_name, find_users, send_invitation
+from core.api import paging
+from core.http.throttling import count_search
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from forum.forums.membership import segment_source
+from core.search.queries import MAX_QUERY_LENGTH
+from forum.forums.membership import ForumMember, ForumMemberQuerySet, key_of_email, segment_source
 from forum.forums.models import Forum
 from forum.forums.requests import ForumUserRequest
 
@@ -106,6 +115,15 @@ class ForumForm(Form):
             self.initial = {name: getattr(forum, name) for name in self.fields if name != "host"} | {"host": address}
 
 
+def find_forum(account: Account, id: int) -> Forum:
+    """Return the forum with its account. Raise Http404 if there is none."""
+    forum = account.forums.filter(id=id).first()
+    if forum is None:
+        raise Http404
+    forum.account = account
+    return forum
+
+
 class ForumsPage(SettingsPage):
     template_name = "forum/forums/forums.html"
     part = "forums"
@@ -173,10 +191,7 @@ class ForumSettingsPage(SettingsPage):
     actions = {"save": "save", "check": "check", "delete": "delete"}
 
     def find(self, id: int) -> Forum:
-        forum = self.request.account.forums.filter(id=id).first()
-        if forum is None:
-            raise Http404
-        forum.account = self.request.account
+        forum = find_forum(self.request.account, id)
         self.host = forum.account.hosts.get(id=forum.host_id)
         return forum
 
@@ -243,3 +258,124 @@ class ForumSettingsPage(SettingsPage):
         elif self.perform(forum.erase, success_message=_("%(name)s is deleted.") % {"name": forum.name}):
             return redirect("forum-settings-forums")
         return redirect("forum-settings-forum", id)
+
+
+TABS = ("members", "pending")
+# The messages after an act on people of a tab.
+REMOVED = ngettext_lazy("%(n)d member is removed.", "%(n)d members are removed.", "n")
+CONFIRMED = ngettext_lazy("%(n)d person is a member now.", "%(n)d people are members now.", "n")
+DENIED = ngettext_lazy("%(n)d person can't enter the forum.", "%(n)d people can't enter the forum.", "n")
+
+
+class AddForm(Form):
+    email = EmailFormField(
+        help_text=gettext_lazy("Of somebody who has signed up at one of your forums, or of anybody else.")
+    )
+
+
+class MembersPage(SettingsPage):
+    """The members of a forum, and the pending ones. The buttons act on the selected people, or on all of the tab."""
+
+    request: ForumUserRequest
+    template_name = "forum/forums/members.html"
+    part = "forums"
+    actions = {name: name for name in ("add", "remove", "approve", "deny", "approve_all", "deny_all")}
+
+    @property
+    def tab(self) -> str:
+        tab = self.request.GET.get("tab") or "members"
+        if tab not in TABS:
+            raise Http404
+        return tab
+
+    def rows(self, forum: Forum, tab: str) -> ForumMemberQuerySet:
+        rows: ForumMemberQuerySet = forum.account.forum_members.filter(forum_id=forum.id)
+        return rows.pending() if tab == "pending" else rows.confirmed()
+
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        return self.show(find_forum(self.request.account, id), AddForm())
+
+    def show(self, forum: Forum, form: Form) -> HttpResponse:
+        request, account = self.request, self.request.account
+        page, q = self.read_page(), request.GET.get("q", "").strip()[:MAX_QUERY_LENGTH]
+        if q:
+            count_search(request)
+        tab = "members" if form.is_bound else self.tab
+        users = account.users.members().filter(Exists(self.rows(forum, tab).filter(user_id=OuterRef("id"))))
+        rows = find_users(account, users, q, page)
+        if not rows and page.number > 1:
+            raise Http404
+        return self.render_form(
+            form,
+            forum=forum,
+            access=ACCESS[Forum.Access(forum.access)],
+            tab=tab,
+            q=q,
+            rows=rows[: page.size],
+            pending=self.rows(forum, "pending").count(),
+            page=page,
+            more=len(rows) > page.size,
+        )
+
+    def add(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        """Add the user with an e-mail to the forum, or invite the person who has it."""
+        forum, form = find_forum(self.request.account, id), AddForm(request.POST)
+        if not form.is_valid():
+            return self.show(forum, form)
+        email, account = form.cleaned_data["email"], request.account
+        user = account.users.filter(email_key=key_of_email(email)).first()
+        if user is not None:
+            return self.add_user(forum, user)
+        if not count_email(request, Purpose.INVITATION, email):
+            form.add_error("email", TOO_MANY_INVITATIONS)
+            return self.show(forum, form)
+
+        def invite() -> None:
+            send_invitation(request, email=email, role=User.Role.MEMBER, site_ids=[forum.id])
+
+        if not self.submit_form(form, invite):
+            return self.show(forum, form)
+        messages.success(request, _("An invitation is on its way to %(email)s.") % {"email": email})
+        return redirect("forum-settings-members", id)
+
+    def add_user(self, forum: Forum, user: User) -> HttpResponse:
+        if user.is_team:
+            message = _("%(name)s is on your team, which belongs to all forums.") % {"name": display_name(user)}
+            messages.info(self.request, message)
+        else:
+            message = _("%(name)s is a member now.") % {"name": display_name(user)}
+            self.perform(lambda: ForumMember.objects.add(forum.account, [forum.id], [user.id]), success_message=message)
+        return redirect("forum-settings-members", forum.id)
+
+    def remove(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        return self.delete(id, self.selected(id, "members"), REMOVED)
+
+    def approve(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        return self.confirm(id, self.selected(id, "pending"))
+
+    def approve_all(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        return self.confirm(id, self.rows(find_forum(self.request.account, id), "pending"))
+
+    def deny(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        return self.delete(id, self.selected(id, "pending"), DENIED)
+
+    def deny_all(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        return self.delete(id, self.rows(find_forum(self.request.account, id), "pending"), DENIED)
+
+    def selected(self, id: int, tab: str) -> ForumMemberQuerySet:
+        """Return the selected people of a tab. A person of whom somebody else has decided meanwhile is left out."""
+        ids = filter(None, map(parse_id, self.request.POST.getlist("user")[: paging.DEFAULT_MAX_PAGE_SIZE]))
+        return self.rows(find_forum(self.request.account, id), tab).filter(user_id__in=list(ids))
+
+    def confirm(self, id: int, rows: ForumMemberQuerySet) -> HttpResponse:
+        return self.change(id, lambda: rows.update(state=ForumMember.State.MEMBER), CONFIRMED)
+
+    def delete(self, id: int, rows: ForumMemberQuerySet, message: Promise) -> HttpResponse:
+        return self.change(id, lambda: rows.delete()[0], message)
+
+    def change(self, id: int, act: Callable[[], int], message: Promise) -> HttpResponse:
+        """Call `act`, show the message with the number that it returns, and return to the tab."""
+        numbers: list[int] = []
+        self.perform(lambda: numbers.append(act()))
+        messages.success(self.request, message % {"n": sum(numbers)})
+        return redirect("forum-settings-members", id, query={"tab": self.tab} if self.tab != "members" else None)

@@ -1,9 +1,8 @@
 """The team's inbox: tabs of suggestions, and actions on several of them at once."""
 
-from collections.abc import Callable
 from functools import cached_property
 from http import HTTPStatus
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.contrib import messages
@@ -31,11 +30,10 @@ from core.rows.values import ValuesRow
 from forum.comments.models import Comment
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.inbox import tabs as inbox
-from forum.inbox.pages.moderation import render_comments
 from forum.lists.pages.base import query_string
 from forum.lists.team_filters import TeamFilter, read_team_filter
 from forum.posts.models import Post
-from forum.team_tools.pages.base import DELETED, ForumTeamPage, PostInTrash
+from forum.team_tools.pages import DELETED, ForumTeamPage, PostInTrash
 from forum.texts.markdown import excerpt
 
 # Lengths in characters: of the Markdown that an excerpt is made from, and of an excerpt.
@@ -122,10 +120,7 @@ class InboxPage(ForumTeamPage):
             "responsible",
             ngettext_lazy("%(n)d suggestion is assigned.", "%(n)d suggestions are assigned.", "n"),
         ),
-        "trash": (
-            "",
-            ngettext_lazy("%(n)d suggestion is in the trash.", "%(n)d suggestions are in the trash.", "n"),
-        ),
+        "trash": ("", ngettext_lazy("%(n)d suggestion is in the trash.", "%(n)d suggestions are in the trash.", "n")),
     }
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
@@ -224,7 +219,7 @@ class InboxPage(ForumTeamPage):
         """Return the comments that wait for approval, for the first page of that tab."""
         if self.tab != "unapproved" or page.number > 1:
             return []
-        return render_comments(inbox.waiting_comments(self.request.account, self.request.forum.id))
+        return inbox.waiting_comments(self.request.account, self.request.forum.id)
 
     def post(self, request: ForumRequest, **kwargs: Any) -> HttpResponse:
         action, page = request.POST.get("do", ""), self.read_page()
@@ -249,9 +244,8 @@ class InboxPage(ForumTeamPage):
 
     def carry_out(self, action: str, id: int, value: object) -> str | None:
         """Carry out the action for one post. Return the reason if it failed, otherwise None."""
-        act = cast(Callable[[Post, object], None], getattr(self, f"act_{action}"))
         try:
-            in_transaction(lambda: act(self.lock(id), value))
+            in_transaction(lambda: self.act(action, self.lock(id), value))
         except PostInTrash:
             return str(DELETED)
         except Http404:
@@ -260,28 +254,21 @@ class InboxPage(ForumTeamPage):
             return " ".join(self.error_sentences(caught))
         return None
 
-    def act_approve(self, post: Post, value: object) -> None:
-        if post.approved:
-            return
-        version = self.request.POST.get(f"version-{post.id}")
-        if version is not None and version != post.updated_at.isoformat():
-            raise FieldError("post", gettext_lazy("was changed in the meantime"), "changed")
-        post.approve(by=self.request.user)
-
-    def act_handled(self, post: Post, value: object) -> None:
-        post.mark_handled()
-
-    def act_status(self, post: Post, value: int) -> None:
-        self.write_post(post, {"status_id": value})
-
-    def act_category(self, post: Post, value: int) -> None:
-        self.write_post(post, {"category_id": value})
-
-    def act_assign(self, post: Post, value: str) -> None:
-        self.write_post(post, {"responsible_id": None if value == NOBODY else int(value)})
-
-    def act_trash(self, post: Post, value: object) -> None:
-        post.trash(by=self.request.user)
+    def act(self, action: str, post: Post, value: Any) -> None:
+        match action:
+            case "approve" if not post.approved:
+                version = post.updated_at.isoformat()
+                if self.request.POST.get(f"version-{post.id}", version) != version:
+                    raise FieldError("post", gettext_lazy("was changed in the meantime"), "changed")
+                post.approve(by=self.request.user)
+            case "handled":
+                post.mark_handled()
+            case "trash":
+                post.trash(by=self.request.user)
+            case "assign":
+                self.write_post(post, {"responsible_id": None if value == NOBODY else int(value)})
+            case "status" | "category":
+                self.write_post(post, {f"{action}_id": value})
 
     def report(
         self, form: BulkForm, page: paging.ListPage, action: str, *, done: int, errors: dict[int, str]

@@ -1,7 +1,7 @@
-"""The base of pages that list suggestions, and the links to them."""
+"""The base of pages that list suggestions, the links to them, and the suggestions that the user of a request may see."""
 
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from django.db.models import Model, QuerySet
@@ -20,9 +20,14 @@ from core.registry import registry
 from core.rows.access import prepared_access
 from core.rows.limited_rows import limit
 from core.search.queries import MAX_QUERY_LENGTH
-from forum.forums.pages.base import ForumPage
-from forum.lists.queries import PostKind
+from forum.forums.pages.base import ForumPage, PostNotFound
+from forum.forums.requests import ForumRequest
+from forum.lists.queries import PostKind, PostQuerySet
 from forum.texts.markdown import excerpt
+
+if TYPE_CHECKING:
+    from forum.posts.models import Post
+
 
 # Lengths in characters: of the Markdown that an excerpt is made from, and of an excerpt.
 EXCERPT_SOURCE_LENGTH, EXCERPT_LENGTH = 600, 200
@@ -155,3 +160,34 @@ def _customer_names(
 def on_behalf_of(customer: str | None) -> str:
     """Return a phrase with the customer for whom the team wrote a post. The context has the name only if the user may know it."""
     return gettext("on behalf of %(name)s") % {"name": customer} if customer else gettext("on behalf of a customer")
+
+
+class PostMerged(Http404):
+    """The post was merged into `original`, which the user may see."""
+
+    def __init__(self, original: "Post"):
+        super().__init__(original.id)
+        self.original = original
+
+
+def visible_posts(request: ForumRequest) -> PostQuerySet:
+    """Return the posts of the request's forum that its user may see."""
+    return request.account.posts.visible_in_forum(request.user).of_forum(request.forum.id).without_tasks()
+
+
+def lock_post(request: ForumRequest, id: int, *, include_merged: bool = False) -> "Post":
+    """Return the post, locked until the transaction ends. Raise PostNotFound or, unless `include_merged`, PostMerged."""
+    return find_post(request, id, locked=True, include_merged=include_merged)
+
+
+def find_post(request: ForumRequest, id: int, *, locked: bool = False, include_merged: bool = False) -> "Post":
+    """Return the post. Raise PostNotFound or, unless `include_merged`, PostMerged."""
+    rows = visible_posts(request)
+    post: Post | None = (rows.locked() if locked else rows).filter(id=id).first()
+    if post is None:
+        raise PostNotFound
+    if post.duplicate_from_id is not None and not include_merged:
+        original = visible_posts(request).filter(id=post.duplicate_from_id).first()
+        raise PostMerged(original) if original is not None else PostNotFound
+    post.requires_approval = request.forum.approval
+    return post

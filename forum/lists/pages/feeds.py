@@ -1,6 +1,7 @@
 """Atom feeds (RFC 4287) and the sitemap of a forum."""
 
 from datetime import datetime
+from typing import Any
 
 from django.db import InterfaceError, OperationalError
 from django.db.models import Case, When
@@ -67,28 +68,12 @@ class FeedPage(PostsPage):
         )
         order = read_order(parameters.get("order"), "new")
         q = self.read_query()
+        options: dict[str, Any] = {"account": account, "forum_id": forum.id, "selection": filters.selection}
+        options |= {"start": 0, "size": MAX_ENTRIES}
         if q:
-            rows = account.posts.search(
-                q,
-                None,
-                COLUMNS,
-                account=account,
-                forum_id=forum.id,
-                start=0,
-                size=MAX_ENTRIES,
-                selection=filters.selection,
-            )
+            rows = account.posts.search(q, None, COLUMNS, **options)
         else:
-            rows = page_of_forum(
-                None,
-                COLUMNS,
-                account=account,
-                forum_id=forum.id,
-                selection=filters.selection,
-                order=order,
-                start=0,
-                size=MAX_ENTRIES,
-            )
+            rows = page_of_forum(None, COLUMNS, order=order, **options)
         base = base_url(request)
         query = {**filters.parameters, "q": q}
         address = base + reverse("forum-feed") + query_string(order="" if q or order == "new" else order, **query)

@@ -1,7 +1,8 @@
 """The filters of the list of suggestions: category, status, kind and tag. Their values are part of the URL."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from django.http import Http404, QueryDict
 from django.utils.translation import gettext
@@ -96,10 +97,10 @@ class Filters:
 
 @dataclass(frozen=True)
 class FilterOption:
-    """A value of a filter: a link to the list with this value instead of the present one."""
+    """A value of a filter, with the path of the list with this value instead of the present one."""
 
     name: str
-    filters: Filters
+    path: str
     count: int
     is_selected: bool
     # The colour of a status.
@@ -108,87 +109,60 @@ class FilterOption:
 
 @dataclass(frozen=True)
 class FilterGroup:
-    """A filter with its values."""
+    """A filter with its values, and with the path of the list without the filter."""
 
     key: str
     title: str
     any_name: str
-    any_filters: Filters
+    any_path: str
     options: list[FilterOption]
     is_selected: bool
 
 
 def filter_groups(
-    filters: Filters, facets: Facets, categories: Sequence[Category], statuses: Sequence[Status]
+    filters: Filters,
+    facets: Facets,
+    categories: Sequence[Category],
+    statuses: Sequence[Status],
+    link: Callable[[Filters], str],
 ) -> list[FilterGroup]:
-    """Return the filters with their values. Values that no post has are left out, except categories and selected values."""
-    groups = [
-        FilterGroup(
+    """Return the filters with their values. Values that no post has are left out, except categories and selected values.
+
+    `link` returns the path of the list with other filters.
+    """
+    # The name, the title, the name for all values, and each value with its name, the number of its posts, and the colour of a status.
+    values: list[tuple[str, str, str, list[tuple[Any, str, int, str | None]]]] = [
+        (
             "category",
             gettext("Categories"),
             gettext("All categories"),
-            filters.remove("category"),
-            [
-                FilterOption(
-                    row.name,
-                    replace(filters, category=row),
-                    facets.categories.get(row.id, 0),
-                    filters.category is not None and filters.category.id == row.id,
-                )
-                for row in categories
-            ]
-            if len(categories) > 1
-            else [],
-            filters.category is not None,
+            [(row, row.name, facets.categories.get(row.id, 0), None) for row in categories],
         ),
-        FilterGroup(
+        (
             "status",
             gettext("Status"),
             gettext("Any status"),
-            filters.remove("status"),
-            [
-                FilterOption(
-                    status_name(row),
-                    replace(filters, status=row),
-                    facets.statuses.get(row.id, 0),
-                    filters.status is not None and filters.status.id == row.id,
-                    row.color or "",
-                )
-                for row in statuses
-            ],
-            filters.status is not None,
+            [(row, status_name(row), facets.statuses.get(row.id, 0), row.color or "") for row in statuses],
         ),
-        FilterGroup(
+        (
             "kind",
             gettext("Kind"),
             gettext("Any kind"),
-            filters.remove("kind"),
-            [
-                FilterOption(str(name), replace(filters, kind=kind), facets.kinds.get(kind, 0), filters.kind == kind)
-                for kind, name in KIND_NAMES.items()
-            ],
-            filters.kind is not None,
+            [(kind, str(name), facets.kinds.get(kind, 0), None) for kind, name in KIND_NAMES.items()],
         ),
-        FilterGroup(
-            "tag",
-            gettext("Tags"),
-            gettext("Any tag"),
-            filters.remove("tag"),
-            [
-                FilterOption(tag, replace(filters, tag=tag), count, filters.tag == tag)
-                for tag, count in facets.tags.items()
-            ],
-            filters.tag is not None,
-        ),
+        ("tag", gettext("Tags"), gettext("Any tag"), [(tag, tag, count, None) for tag, count in facets.tags.items()]),
     ]
-    return [
-        replace(group, options=options)
-        for group in groups
-        if (
-            options := [
-                option for option in group.options if option.count or option.is_selected or group.key == "category"
-            ]
-        )
-        # A filter with a single value offers no choice.
-        and (len(options) > 1 or group.is_selected or group.key == "tag")
-    ]
+    groups = []
+    for key, title, any_name, choices in values:
+        selected = getattr(filters, key)
+        options = [
+            FilterOption(name, link(replace(filters, **{key: value})), count, value == selected, color)
+            for value, name, count, color in choices
+            if count or value == selected or key == "category"
+        ]
+        # A filter with a single value offers no choice, unless it can be removed.
+        is_offered = key == "tag" or (key != "category" and selected is not None)
+        if len(options) > 1 or (options and is_offered):
+            any_path = link(filters.remove(key))
+            groups.append(FilterGroup(key, title, any_name, any_path, options, selected is not None))
+    return groups

@@ -1,4 +1,4 @@
-"""The lists of suggestions: of the whole forum, with filters, of a category, and of the user."""
+"""The lists of suggestions: of the whole forum, with filters, of a category, of the user, and the roadmap."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ from core.db.time_limit import TooSlow
 from core.pages.base import base_url, redirect
 from core.pages.errors import error_sentence
 from core.pages.panels import render_row_panels
-from forum.categories.models import Category
+from forum.categories.models import Category, categories_in_order
 from forum.forums.models import Forum
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.facets import count_facets
@@ -33,7 +33,7 @@ from forum.lists.pages.base import (
     read_order,
     route_of_former_path,
 )
-from forum.lists.pages.filters import FilterGroup, FilterOption, Filters, filter_groups
+from forum.lists.pages.filters import FilterGroup, Filters, filter_groups
 from forum.lists.team_filters import TeamFilter, read_team_filter, team_orders
 from forum.lists.whole_forum import page_of_forum, page_of_team
 
@@ -50,7 +50,7 @@ class PostListPage(PostsPage):
 
     def get(self, request: ForumRequest, category_name: str | None = None) -> HttpResponse:
         account, forum = request.account, request.forum
-        categories = Category.objects.list_all(account.id, forum.id)
+        categories = categories_in_order(account_id=account.id, forum_id=forum.id)
         category = None
         if category_name is not None:
             category = find_category(categories, category_name)
@@ -68,6 +68,7 @@ class PostListPage(PostsPage):
         team_order = further.get(order)
         team_filter = read_team_filter(request.GET, account, request.user)
         q = self.read_query()
+        links = Links(category, filters, team_filter, q, order, is_default_order=order == default_order)
         groups: list[FilterGroup] = []
         rows: list[tuple[Any, ...]] = []
         shows_similar = is_too_slow = False
@@ -77,7 +78,7 @@ class PostListPage(PostsPage):
             else:
                 is_team = request.user is not None and request.user.is_team
                 facets = count_facets(account.id, forum.id, filters.selection, include_closed=is_team)
-                groups = filter_groups(filters, facets, categories, statuses)
+                groups = filter_groups(filters, facets, categories, statuses, links.link_filtered)
                 rows = self.rows(order, filters, team_filter, page, matches=facets.total)
         except TooSlow:
             is_too_slow = True
@@ -88,7 +89,6 @@ class PostListPage(PostsPage):
             panels = render_row_panels("posts", request, [post["id"] for post in posts])
             for post in posts:
                 post["panel"] = panels.get(post["id"])
-        links = Links(category, filters, team_filter, q, order, is_default_order=order == default_order)
         labels = ORDER_LABELS | {name: further[name].label for name in further}
         return self.render(
             http_status=422 if team_filter.errors else 200,
@@ -96,7 +96,7 @@ class PostListPage(PostsPage):
             category=category,
             categories=categories,
             filters=filters,
-            groups=links.link_groups(groups),
+            groups=groups,
             chips=links.link_removals(),
             hidden_fields=[(name, value) for name, value in links.own_parameters.items() if value],
             team_filter=team_filter,
@@ -133,18 +133,16 @@ class PostListPage(PostsPage):
         self, order: str, filters: Filters, team_filter: TeamFilter, page: paging.ListPage, *, matches: int
     ) -> list[tuple[Any, ...]]:
         """Return the rows of the list. `matches` is the number of suggestions with the filters. Raise `TooSlow`."""
-        user, account = self.request.user, self.request.account
-        selection: dict[str, Any] = {
-            "account": account,
-            "forum_id": self.request.forum.id,
-            "selection": filters.selection,
-            "start": page.start,
-            "size": page.size + 1,
-        }
+        user, options = self.request.user, self.row_options(filters, page)
         team_order = team_orders(user).get(order)
         if user is None or (team_order is None and not team_filter):
-            return page_of_forum(user, COLUMNS, **selection, matches=matches, order=order)
-        return page_of_team(user, COLUMNS, **selection, team_filter=team_filter, order=team_order or order)
+            return page_of_forum(user, COLUMNS, **options, matches=matches, order=order)
+        return page_of_team(user, COLUMNS, **options, team_filter=team_filter, order=team_order or order)
+
+    def row_options(self, filters: Filters, page: paging.ListPage) -> dict[str, Any]:
+        """Return the arguments of the functions that read the rows."""
+        selected = {"account": self.request.account, "forum_id": self.request.forum.id, "selection": filters.selection}
+        return selected | {"start": page.start, "size": page.size + 1}
 
     def search(
         self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.ListPage
@@ -154,17 +152,8 @@ class PostListPage(PostsPage):
         Raise `TooSlow` if the filter of the team takes too long.
         """
         account, forum = self.request.account, self.request.forum
-        rows = account.posts.search(
-            q,
-            self.request.user,
-            COLUMNS,
-            account=account,
-            forum_id=forum.id,
-            selection=filters.selection,
-            team_filter=team_filter,
-            start=page.start,
-            size=page.size + 1,
-        )
+        options = self.row_options(filters, page)
+        rows = account.posts.search(q, self.request.user, COLUMNS, **options, team_filter=team_filter)
         if rows or filters or team_filter or page.number > 1:
             return rows, False
         similar = account.posts.similar_to(q, COLUMNS, account=account, forum_id=forum.id, already_searched=True)
@@ -228,27 +217,15 @@ class Links:
         """Return the path of this list with other parameters."""
         return self.path + query_string(**{**self.parameters, **parameters})
 
-    def link_filtered(self, filters: Filters, *, without: str = "") -> str:
-        """Return the path of the whole forum's list with these filters, in the same order. `without` is a filter of the team to leave out."""
+    def link_filtered(self, filters: Filters) -> str:
+        """Return the path of the whole forum's list with these filters, in the same order."""
         order = "" if self.q or self.order == DEFAULT_ORDER else self.order
-        of_team = {name: value for name, value in self.team_filter.parameters.items() if name != without}
-        return self.home + query_string(**filters.parameters, **of_team, order=order, q=self.q)
+        return self.home + query_string(**filters.parameters, **self.team_filter.parameters, order=order, q=self.q)
 
     def link_feed(self) -> str:
         # Feeds do not have the orders of the team.
         order = "" if self.q or self.order in FEED_ORDERS or self.order not in ORDERS else self.order
         return reverse("forum-feed") + query_string(order=order, **self.filters.parameters, q=self.q)
-
-    def link_groups(self, groups: list[FilterGroup]) -> list[tuple[FilterGroup, str, list[tuple[FilterOption, str]]]]:
-        """Return each filter with the path of the list without the filter, and with its values, each with the path of its list."""
-        return [
-            (
-                group,
-                self.link_filtered(group.any_filters),
-                [(option, self.link_filtered(option.filters)) for option in group.options],
-            )
-            for group in groups
-        ]
 
     def link_removals(self) -> list[tuple[str, str]]:
         """Return the names of the selected values, each with the path of the list without it."""
@@ -279,3 +256,48 @@ def describe(forum: Forum, category: Category | None) -> str:
     return forum.description or (
         gettext("Suggestions for %(forum)s: read them, vote, and add your own.") % {"forum": forum.name}
     )
+
+
+MAX_COLUMN_POSTS = 20
+
+
+class RoadmapPage(PostsPage):
+    """The roadmap: a column for each status on it. With `status`, the list of all suggestions with that status."""
+
+    template_name = "forum/lists/roadmap.html"
+
+    def get(self, request: ForumRequest) -> HttpResponse:
+        account, forum = request.account, request.forum
+        if status := self.read_status():
+            return self.render_status(status)
+        board = account.posts.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=MAX_COLUMN_POSTS)
+        columns = [(status, [as_list_item(row) for row in rows], more) for status, rows, more in board]
+        return self.render(
+            section="roadmap",
+            columns=columns,
+            canonical=base_url(request) + reverse("forum-roadmap"),
+            **self.list_context([post for _, posts, _ in columns for post in posts]),
+        )
+
+    def render_status(self, status: Status) -> HttpResponse:
+        request, page = self.request, self.read_page()
+        rows = request.account.posts.in_status(
+            COLUMNS,
+            account=request.account,
+            forum_id=request.forum.id,
+            status_id=status.id,
+            start=page.start,
+            size=page.size + 1,
+        )
+        if not rows and page.number > 1:
+            raise Http404
+        query = query_string(status=status.code, page=page.number if page.number > 1 else None)
+        return self.render(
+            "forum/lists/roadmap_status.html",
+            section="roadmap",
+            chosen_status=status,
+            page=page,
+            more=len(rows) > page.size,
+            canonical=base_url(request) + reverse("forum-roadmap") + query,
+            **self.list_context([as_list_item(row) for row in rows[: page.size]]),
+        )

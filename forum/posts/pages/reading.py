@@ -64,8 +64,9 @@ class PostPage(ForumPage):
         names = account.votes.voter_names(account.id, id, limit=MAX_VOTERS, reader=user) if post.votes_cache else []
         if user is not None and user.is_team and post.votes_cache > len(names):
             # The names of customers follow those of users. At least half of the places are reserved for users.
-            proxy_votes = _proxy_votes(account_id=account.id, post_id=id, **user.access.arguments)
-            customer_names = [client_name or contact_name for client_name, contact_name in proxy_votes]
+            proxy_votes = account.proxy_votes.of_post(id).accessible_to(user).with_names()
+            customers = proxy_votes.values_list("client_name", "contact_name")[:MAX_VOTERS]
+            customer_names = [client_name or contact_name for client_name, contact_name in customers]
             names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
         may_comment = user is None or forum.may_be_joined_by(user)
         return self.render(
@@ -199,15 +200,6 @@ def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None =
     reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
     merged = account.posts.visible_in_forum(reader).of_forum(forum_id).filter(duplicate_from_id=id)
     return merged.order_by("id").values_list("id", "title")[: MAX_DUPLICATES + 1]
-
-
-@prepared(account_id=int, post_id=int, responsible_ids=list)
-def _proxy_votes(
-    account_id: int, post_id: int, responsible_ids: Collection[int] | None = None
-) -> QuerySet[Model, object]:
-    account: Account = account_of(account_id)
-    votes = account.proxy_votes.of_post(post_id).limited_to(prepared_access(responsible_ids)).with_names()
-    return votes.values_list("client_name", "contact_name")[:MAX_VOTERS]
 
 
 @prepared(account_id=int, post_id=int, start=int, size=int, author_id=int)

@@ -1,32 +1,31 @@
 """The pages that add, edit and delete a suggestion, and their forms."""
 
 import hashlib
-from functools import partial
 from http import HTTPStatus
 from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse, QueryDict
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.account.models import Account
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.statuses.models import Status
+from accounts.users.models import User
 from core.db.transactions import in_transaction
-from core.error_responses import error_response
-from core.errors import Conflict, Throttled
+from core.errors import Conflict
 from core.http import throttling
 from core.pages.base import no_content, redirect
 from core.pages.creation import Creation
 from forum.categories.models import Category
-from forum.forums.pages.base import ForumPage
+from forum.forums.pages.base import ForumPage, PostNotFound
 from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
+from forum.lists.pages.base import find_post, lock_post, visible_posts
 from forum.lists.pages.filters import KINDS
-from forum.lists.pages.visible_posts import PostNotFound, lock_post, post_not_found, visible_posts
 from forum.posts.models import Post
 from forum.texts.pages import CreatingTextPage, LongTextFormField, WritingPage
 
@@ -39,9 +38,7 @@ FORM_ID = "post-form"
 class PostForm(Form):
     # The input is outside of the <form>, because similar suggestions are shown between the two, and have vote forms of their own.
     title = forms.CharField(
-        label=gettext_lazy("Title"),
-        max_length=255,
-        widget=forms.TextInput(attrs={"form": FORM_ID}),
+        label=gettext_lazy("Title"), max_length=255, widget=forms.TextInput(attrs={"form": FORM_ID})
     )
     content = LongTextFormField(label=gettext_lazy("Details"), rows=8, required=False)
     category_id = forms.TypedChoiceField(
@@ -52,12 +49,11 @@ class PostForm(Form):
     kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=KINDS)
     private = forms.BooleanField(label=gettext_lazy("Only you and the team can see it"), required=False)
 
-    def __init__(self, *args: object, categories: list[Category], **kwargs: Any):
+    def __init__(self, *args: object, categories: list[Category], **kwargs: object):
         super().__init__(*args, **kwargs)
-        field = cast(forms.TypedChoiceField, self.fields["category_id"])
-        field.choices = [(category.id, category.name) for category in categories]
+        self.set_choices("category_id", ((category.id, category.name) for category in categories))
         if len(categories) == 1:
-            field.widget = forms.HiddenInput()
+            self.fields["category_id"].widget = forms.HiddenInput()
             self.initial["category_id"] = categories[0].id
 
     @property
@@ -69,7 +65,7 @@ class NewPostForm(PostForm):
     # Whether similar suggestions have been shown.
     seen = forms.BooleanField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args: object, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.fields["title"].widget.attrs |= {
             "autofocus": True,
@@ -112,13 +108,16 @@ class EditPostForm(PostForm):
         return values
 
 
-def categories_of(account: Account, forum_id: int) -> list[Category]:
-    return list(account.categories.of_forum(forum_id))
+def categories_for(request: ForumRequest) -> list[Category]:
+    """Return the categories of the forum, or none for a visitor of a private forum."""
+    may_read = request.forum.may_be_read_by(request.user)
+    return list(request.account.categories.of_forum(request.forum.id)) if may_read else []
 
 
-def refuse_change(request: ForumUserRequest, post: Post) -> HttpResponse:
-    message = has_responses_message() if post.user_id == request.user.id else None
-    return error_response(request, HTTPStatus.FORBIDDEN, message=message)
+def check_may_change(post: Post, user: User) -> None:
+    """Raise PermissionDenied if the user may not change or delete the post."""
+    if not post.may_be_changed_by(user):
+        raise PermissionDenied(*([has_responses_message()] if post.user_id == user.id else []))
 
 
 def has_responses_message() -> str:
@@ -144,40 +143,19 @@ class NewPostPage(CreatingTextPage):
         form = self.make_form(initial=initial | ({"category_id": category_id} if category_id else {}))
         return self.show(form, similar=similar_to(cast(ForumUserRequest, request), title))
 
-    def make_form(self, *args: Any, **kwargs: Any) -> NewPostForm:
-        return NewPostForm(*args, categories=self.categories, **kwargs)
+    def make_form(self, *args: object, **kwargs: object) -> NewPostForm:
+        return NewPostForm(*args, categories=categories_for(self.request), **kwargs)
 
-    @property
-    def categories(self) -> list[Category]:
-        """The categories; none for a visitor of a private forum."""
-        request = self.request
-        return categories_of(request.account, request.forum.id) if request.forum.may_be_read_by(request.user) else []
-
-    def show_submitted(self, status: int) -> HttpResponse:
-        form = self.make_form(initial=self.submitted_values())
-        return self.show(form, status=status, category_id=self.request.POST.get("category_id", "")[:18])
-
-    def process_form(self) -> HttpResponse:
+    def save(self, form: NewPostForm) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
-        if self.wants_preview:
-            return self.show(self.make_form(initial=self.submitted_values()))
-        form = self.make_form(request.POST)
-        if not form.is_valid():
-            return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         # Similar posts are searched before the key is checked. If another click creates the post in between, the key is found, and the
         # post is not shown as similar to itself.
         similar = [] if form.cleaned_data["seen"] else similar_to(request, form.cleaned_data["title"])
         if similar and self.created_row_id() is None:
             return self.show(form, similar=similar, asks_first=True)
-        try:
-            with self.limit_new_member(Post):
-                post = self.create_once(form, self.creation(form), form.values)
-        except Throttled as refused:
-            return self.show_over_limit(form, refused, partial(self.show, form))
+        post = self.create_text(form, self.creation(form), form.values, "post")
         if isinstance(post, HttpResponse):
             return post
-        if post is None:
-            return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
         if not post.approved:
             message = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
         else:
@@ -242,37 +220,22 @@ class EditPage(WritingPage):
     template_name = "forum/posts/edit_post.html"
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        post = visible_posts(request).filter(id=id).first()
-        if post is None:
-            return post_not_found(request)
-        if not post.may_be_changed_by(request.user):
-            return refuse_change(request, post)
-        return self.show(
-            self.make_form(initial=EditPostForm.initial_values(post) | {"version": EditPostForm.version_of(post)}),
-            id=id,
-        )
+        post = find_post(request, id, include_merged=True)
+        check_may_change(post, request.user)
+        initial = EditPostForm.initial_values(post) | {"version": EditPostForm.version_of(post)}
+        return self.show(self.make_form(initial=initial), id=id)
 
-    def make_form(self, *args: Any, **kwargs: Any) -> EditPostForm:
-        request = self.request
-        may_read = request.forum.may_be_read_by(request.user)
-        categories = categories_of(request.account, request.forum.id) if may_read else []
-        return EditPostForm(*args, categories=categories, **kwargs)
+    def make_form(self, *args: object, **kwargs: object) -> EditPostForm:
+        return EditPostForm(*args, categories=categories_for(self.request), **kwargs)
 
-    def show_submitted(self, status: int, id: int) -> HttpResponse:
-        category_id = self.request.POST.get("category_id", "")[:18]
-        return self.show(self.make_form(initial=self.submitted_values()), id=id, status=status, category_id=category_id)
-
-    def process_form(self, id: int) -> HttpResponse:
+    def save(self, form: EditPostForm, id: int) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
-        if self.wants_preview:
-            return self.show(self.make_form(initial=self.submitted_values()), id=id)
-        form = self.make_form(request.POST)
-        if not form.is_valid():
-            return self.show(form, id=id, status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
         def change() -> tuple[str, Post]:
             post = lock_post(request, id, include_merged=True)
-            if not post.may_be_changed_by(request.user):
+            if post.user_id != request.user.id:
+                check_may_change(post, request.user)
+            elif not post.may_be_changed_by(request.user):
                 return "refused", post
             values = form.changes(post)
             if values and EditPostForm.version_of(post) != form.cleaned_data["version"]:
@@ -290,13 +253,9 @@ class EditPage(WritingPage):
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
         result, post = outcome[-1]
         if result == "refused":
-            if post.user_id != request.user.id:
-                return refuse_change(request, post)
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, refusal=has_responses_message())
         if result == "changed":
-            data = cast(QueryDict, form.data).copy()
-            data["version"] = EditPostForm.version_of(post)
-            form.data = data
+            form.replace_data("version", EditPostForm.version_of(post))
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, current_post=post)
         message = _("Saved.")
         if not post.approved and not request.user.is_team:
@@ -311,19 +270,13 @@ class DeletePage(ForumPage):
     access = "user"
 
     def post(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        def trash() -> tuple[Post, bool]:
+        def trash() -> Post:
             post = lock_post(request, id, include_merged=True)
-            is_allowed = post.may_be_changed_by(request.user)
-            if is_allowed:
-                post.trash(by=request.user)
-            return post, is_allowed
+            check_may_change(post, request.user)
+            post.trash(by=request.user)
+            return post
 
-        try:
-            post, is_trashed = in_transaction(trash)
-        except PostNotFound:
-            return post_not_found(request)
-        if not is_trashed:
-            return refuse_change(request, post)
+        post = in_transaction(trash)
         message = _("“%(title)s” is deleted. For 30 days an admin can restore it.")
         messages.success(request, message % {"title": post.title})
         return redirect("forum-suggestions")

@@ -7,7 +7,7 @@ from accounts.hosts.requests import PageRequest
 from core.pages.templates import render_part
 from forum.forums.requests import ForumUserRequest
 from forum.posts.models import Post
-from forum.team_tools.pages.base import ForumTeamPage
+from forum.team_tools.pages import ForumTeamPage
 from team.backers.queries import backers_of, order_by_revenue, revenue_of, total_revenue
 
 # The number of clients in the panel, before the link to all of them.

@@ -13,7 +13,7 @@ from core.db.text import replace_non_xml
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from forum.comments.models import Comment
-from forum.comments.pages.forms import CommentTextForm
+from forum.comments.pages import CommentTextForm
 from forum.posts.models import Post
 from team.menu.pages import TeamRequest
 from team.tasks.pages.actions import NEXT, TaskActions, as_item, people_of

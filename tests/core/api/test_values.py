@@ -20,8 +20,8 @@ from crm.clients.api.views import ClientSerializer
 from crm.contacts.api.contact_lists import ContactListSerializer
 from crm.contacts.api.contacts import ContactSerializer
 from crm.deals.api import DealSerializer, NestedClientSerializer
-from forum.comments.api.serializers import CommentOnPostSerializer
-from forum.posts.api.serializers import PostSerializer
+from forum.comments.api import CommentOnPostSerializer
+from forum.posts.api import PostSerializer
 from tests.support.assertions import assert_refused, outline, read
 from tests.support.client import JSONClient
 from tests.support.factories import (

@@ -13,7 +13,7 @@ from core.http.errors import CODES
 from core.pages import errors as pages
 from core.pages.base import Page
 from core.pages.navigation import MenuEntry
-from forum.lists.pages.roadmap import RoadmapPage
+from forum.lists.pages.home import RoadmapPage
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
 from tests.support.tables import table

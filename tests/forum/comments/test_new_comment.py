@@ -49,7 +49,7 @@ def test_htmx_adds_the_comment_to_the_list(acme, post):
 
 
 def test_htmx_redirects_to_the_last_page_of_a_long_list(acme, post, monkeypatch):
-    monkeypatch.setattr("forum.comments.pages.new_comment.COMMENTS_PER_PAGE", 0)
+    monkeypatch.setattr("forum.comments.pages.COMMENTS_PER_PAGE", 0)
     carol = acme.page(acme.carol)
     fragment = fill_in(carol, post).submit(headers={"HX-Request": "true"})
     comment = acme.account.comments.get()

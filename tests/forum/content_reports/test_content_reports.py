@@ -126,7 +126,7 @@ def test_what_was_changed_meanwhile_is_read_again(acme, post, comment, dora):
 
 
 def test_the_reasons_are_counted(acme, post, monkeypatch):
-    monkeypatch.setattr("forum.inbox.pages.reported.MAX_REPORTS_SHOWN", 2)
+    monkeypatch.setattr("forum.inbox.pages.moderation.MAX_REPORTS_SHOWN", 2)
     for reason in ("spam", "other", "spam", "spam"):
         ContentReport.objects.file(post, by=make_user(acme.account), reason=reason)
     entry = texts(acme.page(acme.bob).get(QUEUE), "main ol > li")[0]

@@ -5,11 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from forum.comments.models import Comment
 from forum.forums import limits
 from forum.forums.trust import TRUSTED_TEXTS
-from forum.posts.models import Post
-from forum.votes.models import Vote
 from tests.support.factories import PASSWORD, make_comment, make_post, make_user
 from tests.support.membership import add
 from tests.support.queries import capture_queries
@@ -25,8 +22,8 @@ def limited(settings):
 
 @pytest.fixture
 def low_limits(monkeypatch):
-    for model in (Post, Comment, Vote):
-        monkeypatch.setattr(model, "MAX_PER_DAY_OF_NEW_MEMBER", 2)
+    for kind, (_limit, message) in limits.LIMITS_OF_NEW_MEMBER.items():
+        monkeypatch.setitem(limits.LIMITS_OF_NEW_MEMBER, kind, (2, message))
 
 
 def create(acme, user, number: int) -> list[int]:
@@ -40,8 +37,7 @@ def age(user, **ago) -> None:
 
 
 def test_it_works(acme):
-    assert (Post.MAX_PER_DAY_OF_NEW_MEMBER, Comment.MAX_PER_DAY_OF_NEW_MEMBER) == (5, 20)
-    assert Vote.MAX_PER_DAY_OF_NEW_MEMBER == 60
+    assert [limit for limit, _message in limits.LIMITS_OF_NEW_MEMBER.values()] == [5, 20, 60]
     assert create(acme, acme.carol, 5) == [201] * 5
     response = acme.xml(acme.carol).send_xml("POST", "/app/posts.xml", NEW_POST)
     assert response.status_code == 429

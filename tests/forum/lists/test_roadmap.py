@@ -1,7 +1,7 @@
 """The roadmap: planned, started and completed posts."""
 
 from forum.lists import queries as lists
-from forum.lists.pages import roadmap
+from forum.lists.pages import home
 from tests.support.factories import make_category, make_post
 from tests.support.reading import make_private, titles
 
@@ -32,7 +32,7 @@ def test_it_works(acme):
 
 
 def test_the_whole_column_is_listed_on_its_own_page(acme, monkeypatch):
-    monkeypatch.setattr(roadmap, "MAX_COLUMN_POSTS", 20)
+    monkeypatch.setattr(home, "MAX_COLUMN_POSTS", 20)
     for number in range(26):
         make_with_status(acme, f"Number {number}", "planned")
     page = acme.page().get("/app/roadmap")

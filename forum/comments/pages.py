@@ -1,0 +1,375 @@
+"""The pages of comments: their forms, and the completion of mentions."""
+
+import hashlib
+from collections import Counter
+from functools import partial
+from http import HTTPStatus
+from math import ceil
+from typing import TYPE_CHECKING, Any, cast
+
+from django import forms
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q
+from django.http import Http404, HttpResponse, JsonResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
+
+from accounts.layout.forms import Form
+from accounts.mentions.parsing import names_in
+from accounts.users.models import User
+from core.db.tenancy import fold
+from core.db.transactions import in_transaction
+from core.errors import Conflict
+from core.http import throttling
+from core.pages.base import redirect
+from core.pages.creation import Creation
+from forum.comments.models import COMMENTS_PER_PAGE, Comment, CommentQuerySet
+from forum.forums.pages.base import ForumPage, PostNotFound
+from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
+from forum.lists.pages.base import PostMerged, find_post, lock_post, visible_posts
+from forum.texts.pages import CreatingTextPage, LongTextFormField, WritingPage
+
+if TYPE_CHECKING:
+    from forum.posts.models import Post
+
+
+class CommentTextForm(Form):
+    content = LongTextFormField(
+        label=gettext_lazy("Your comment"), rows=4, error_messages={"required": gettext_lazy("Can't be blank")}
+    )
+
+    def __init__(self, *args: object, **kwargs: object):
+        super().__init__(*args, auto_id="comment-%s", **kwargs)
+
+    def clean_content(self) -> str:
+        content: str = self.cleaned_data["content"]
+        if not content.strip():
+            raise forms.ValidationError(_("Can't be blank"))
+        return content
+
+
+class CommentForm(CommentTextForm):
+    """The form for a new comment. The team can choose that only the team sees the comment."""
+
+    internal = forms.BooleanField(label=gettext_lazy("Internal: only the team can see it"), required=False)
+
+    def __init__(self, *args: object, user: User | None, **kwargs: object):
+        super().__init__(*args, **kwargs)
+        self.may_be_internal = user is not None and user.is_team
+        # If the session has ended, the form is shown again to a visitor. The choice must not be lost then.
+        is_chosen = bool((self.data if self.is_bound else self.initial).get("internal"))
+        if not self.may_be_internal and not is_chosen:
+            del self.fields["internal"]
+
+    def clean_internal(self) -> bool:
+        if self.cleaned_data["internal"] and not self.may_be_internal:
+            raise forms.ValidationError(_("Only the team can write internal comments"))
+        return bool(self.cleaned_data["internal"])
+
+
+class EditCommentForm(CommentTextForm):
+    # The digest of the text when the form was opened.
+    version = forms.CharField(max_length=64, required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: object, **kwargs: object):
+        super().__init__(*args, **kwargs)
+        self.fields["content"].label = pgettext_lazy("noun", "Comment")
+
+    @staticmethod
+    def version_of(comment: Comment) -> str:
+        return hashlib.sha256(comment.comment.encode()).hexdigest()
+
+    @classmethod
+    def initial_values(cls, comment: Comment) -> dict[str, str]:
+        return {"content": comment.comment, "version": cls.version_of(comment)}
+
+
+class CommentPage(CreatingTextPage):
+    """The form for a comment. The page of the post includes an empty form; this page shows the form with errors or a preview."""
+
+    template_name = "forum/comments/comment_page.html"
+
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        find_post(request, id, include_merged=True)
+        return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
+
+    def make_form(self, *args: object, **kwargs: object) -> CommentForm:
+        return CommentForm(*args, user=self.request.user, **kwargs)
+
+    def save(self, form: CommentForm, id: int) -> HttpResponse:
+        request = cast(ForumUserRequest, self.request)
+        text, internal = form.cleaned_data["content"], form.cleaned_data.get("internal", False)
+        created: list[tuple[Post, Comment]] = []
+
+        def create() -> Comment:
+            post = find_post(request, id)
+            new = post.comment(by=request.user, text=text, agent=agent_of(request), internal=internal)
+            created[:] = [(post, new)]
+            return new
+
+        def change(comment: Comment) -> None:
+            if comment.internal != internal:
+                # Its notifications were sent to other people.
+                raise Conflict(_("A comment can't become internal or public afterwards. Add it as a second entry."))
+            # The text is read while the post is locked.
+            lock_post(request, id).edit_comment(request.account.comments.get(id=comment.id), text, by=request.user)
+
+        creation = Creation(
+            create=create,
+            rows=request.account.comments.filter(post_id=id).visible_to(request.user),
+            path=lambda comment: reverse("forum-comment", args=[id, comment.id]),
+            saved=lambda comment: {"content": comment.comment, "internal": comment.internal},
+            change=change,
+            is_visible=lambda comment: comment.may_be_changed_by(request.user),
+        )
+        try:
+            comment = self.create_text(form, creation, {"content": text, "internal": internal}, "comment", id=id)
+        except PostNotFound:
+            return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
+        except PostMerged as merged:
+            return self.show(form, id=id, status=HTTPStatus.CONFLICT, original=merged.original)
+        if isinstance(comment, HttpResponse):
+            return comment
+        path = self.path_of(created[-1][0] if created else find_post(request, id), comment)
+        if not request.htmx:
+            message = _("Your comment is posted.")
+            if internal:
+                message = _("Your internal comment is saved. Only the team sees it.")
+            elif not comment.approved:
+                message = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
+            messages.success(request, message)
+            return redirect(path)
+        if not created or "?" in path:
+            # The comment exists already, or it is on another page of comments.
+            return HttpResponse(headers={"HX-Redirect": path})
+        [(post, new)] = created
+        new.user = request.user
+        internal_count = post.internal_comments_cache if request.user.is_team else 0
+        return self.render("forum/comments/new_comment.html", post=post, comment=new, internal_count=internal_count)
+
+    def path_of(self, post: "Post", comment: Comment) -> str:
+        """Return the path of a new comment, which is on the last page of comments."""
+        query = {"page": "last"} if post.comment_count_for(self.request.user) > COMMENTS_PER_PAGE else None
+        return reverse("forum-post", args=[post.id], query=query, fragment=f"comment-{comment.id}")
+
+    def show(self, form: Form, *, id: int, **context: Any) -> HttpResponse:  # type: ignore[override]  # needs the post
+        """Return only the form if htmx asks, which replaces the form in place. Otherwise return a page."""
+        posts = visible_posts(self.request)
+        post = posts.filter(id=id).first() if self.may_read_forum else None
+        needs_page = self.stale or self.sign_in_form is not None or "original" in context
+        template = "forum/comments/comment_fields.html" if self.request.htmx else None
+        return super().show(
+            form,
+            template,
+            writing=True,
+            post=post or posts.model(id=id),
+            visible_post=post,
+            needs_page=needs_page,
+            **context,
+        )
+
+    @property
+    def may_read_forum(self) -> bool:
+        return self.request.forum.may_be_read_by(self.request.user)
+
+
+MAX_VERSIONS = 50
+
+
+def path_of_comments(request: ForumRequest, post: "Post", comment: Comment | None, fragment: str | None = None) -> str:
+    """Return the path of the post, with the page of its comments that has the comment, or had it before the comment was deleted."""
+    page, last = 1, ceil(post.comment_count_for(request.user) / COMMENTS_PER_PAGE)
+    if comment is not None and last > 1:
+        earlier = Q(created_at__lt=comment.created_at) | Q(created_at=comment.created_at, id__lt=comment.id)
+        comments = request.account.comments.filter(earlier, post_id=post.id).visible_to(request.user)
+        # The deleted comment may have been the only one of the last page.
+        page = min(comments.count() // COMMENTS_PER_PAGE + 1, last)
+    return reverse("forum-post", args=[post.id], query={"page": page} if page > 1 else None, fragment=fragment)
+
+
+class CommentLink(ForumPage):
+    """The permanent address of a comment. It redirects to the page of comments that has the comment now."""
+
+    request: ForumRequest
+
+    def get(self, request: ForumRequest, id: int, comment_id: int) -> HttpResponse:
+        post = visible_posts(request).filter(id=id).first()
+        if post is None:
+            raise Http404
+        if post.duplicate_from_id is not None:
+            return redirect("forum-comment", post.duplicate_from_id, comment_id)
+        comments = request.account.comments.filter(post_id=id).visible_to(request.user)
+        comment = comments.filter(id=comment_id).first()
+        if comment is None:
+            messages.error(request, _("That comment is no longer here."))
+            return redirect("forum-post", id)
+        return redirect(path_of_comments(request, post, comment, f"comment-{comment_id}"))
+
+
+class EditCommentPage(WritingPage):
+    template_name = "forum/comments/edit_comment.html"
+
+    def find(self, id: int, comment_id: int) -> Comment | None:
+        """Return the comment if the user may see it and its post."""
+        request = self.request
+        if not visible_posts(request).filter(id=id).exists():
+            return None
+        return self.comments(id).filter(id=comment_id).first()
+
+    def comments(self, id: int) -> CommentQuerySet:
+        return self.request.account.comments.filter(post_id=id).visible_to(self.request.user)
+
+    def get(self, request: ForumUserRequest, id: int, comment_id: int) -> HttpResponse:
+        comment = self.find(id, comment_id)
+        if comment is None:
+            raise Http404
+        check_may_edit(comment, request.user)
+        form = EditCommentForm(initial=EditCommentForm.initial_values(comment))
+        return self.show(form, id=id, comment_id=comment_id, internal=comment.internal)
+
+    def make_form(self, *args: object, **kwargs: object) -> EditCommentForm:
+        return EditCommentForm(*args, **kwargs)
+
+    def show(self, form: Form, *, id: int, comment_id: int, **context: Any) -> HttpResponse:  # type: ignore[override]  # needs the ids
+        if "internal" not in context:
+            comment = self.find(id, comment_id)
+            context["internal"] = comment is not None and comment.internal
+        return super().show(form, id=id, comment_id=comment_id, **context)
+
+    def save(self, form: EditCommentForm, id: int, comment_id: int) -> HttpResponse:
+        request = cast(ForumUserRequest, self.request)
+        show = partial(self.show, id=id, comment_id=comment_id)
+
+        def change() -> tuple[Comment, str | None]:
+            """Return the comment, and the path to it, or None if somebody else has changed it."""
+            post = lock_post(request, id)
+            comment = self.comments(id).filter(id=comment_id).first()
+            if comment is None:
+                raise PostNotFound
+            check_may_edit(comment, request.user)
+            text = form.cleaned_data["content"]
+            if text != comment.comment and EditCommentForm.version_of(comment) != form.cleaned_data["version"]:
+                return comment, None
+            post.edit_comment(comment, text, by=request.user)
+            return comment, path_of_comments(request, post, comment, f"comment-{comment_id}")
+
+        try:
+            comment, path = in_transaction(change)
+        except (PostNotFound, PostMerged):
+            return show(form, status=HTTPStatus.NOT_FOUND, is_gone=True)
+        if path is None:
+            form.replace_data("version", EditCommentForm.version_of(comment))
+            return show(form, status=HTTPStatus.CONFLICT, current=comment.comment)
+        message = _("Saved.")
+        if not comment.approved and not request.user.is_team:
+            message = _("Saved. It is waiting for approval: until then, only you and the team can see it.")
+        messages.success(request, message)
+        return redirect(path)
+
+
+def check_may_edit(comment: Comment, user: User) -> None:
+    """Raise PermissionDenied if the user may not change the comment."""
+    if not comment.may_be_changed_by(user):
+        raise PermissionDenied(_("Only the author of a comment and the team can change it."))
+
+
+class CommentHistoryPage(ForumPage):
+    """The earlier texts of a comment, newest first, for the team."""
+
+    request: ForumUserRequest
+    access = "team"
+    template_name = "forum/comments/comment_history.html"
+
+    def get(self, request: ForumUserRequest, id: int, comment_id: int) -> HttpResponse:
+        post = visible_posts(request).filter(id=id).only("account_id", "id", "title").first()
+        comment = request.account.comments.select_related("user").filter(post_id=id, id=comment_id).first()
+        if post is None or comment is None:
+            raise Http404
+        versions = list(comment.versions()[: MAX_VERSIONS + 1])
+        return self.render(
+            section="suggestions",
+            post=post,
+            comment=comment,
+            versions=versions[:MAX_VERSIONS],
+            more_versions=len(versions) > MAX_VERSIONS,
+        )
+
+
+class DeleteCommentPage(ForumPage):
+    """The button that deletes a comment. A deleted comment does not go to the trash."""
+
+    request: ForumUserRequest
+    access = "user"
+
+    def post(self, request: ForumUserRequest, id: int, comment_id: int) -> HttpResponse:
+        def erase() -> tuple[Comment | None, str]:
+            """Return the comment, if it existed, and the path of the page of comments that it was on."""
+            post = lock_post(request, id)
+            comments = request.account.comments.filter(post_id=id).visible_to(request.user)
+            comment = comments.filter(id=comment_id).first()
+            if comment is not None and not comment.may_be_changed_by(request.user):
+                raise PermissionDenied(_("Only the author of a comment and the team can delete it."))
+            if comment is not None:
+                post.erase_comment(comment)
+            return comment, path_of_comments(request, post, comment)
+
+        try:
+            comment, path = in_transaction(erase)
+        except PostMerged as merged:
+            message = _("That suggestion was merged into this one in the meantime. You can delete the comment here.")
+            messages.error(request, message)
+            return redirect("forum-post", merged.original.id)
+        if comment is None:
+            messages.error(request, _("That comment is no longer here."))
+        else:
+            messages.success(request, _("The comment is deleted."))
+        return redirect(path)
+
+
+# The limits of the users that are compared with the typed name, and of those that are shown.
+MAX_CANDIDATES, MAX_SHOWN = 200, 8
+MAX_NAME_LENGTH = 64
+
+
+class MentionsPart(ForumPage):
+    """The names of which a word begins with `q`, as JSON: of the team, and of the users who wrote on the page of the suggestion.
+
+    Logins are not shown and not searched: a member must not see them, nor does the text that the team publishes. A name that would
+    mention nobody is not offered. Users who may no longer read the forum are left out.
+    """
+
+    request: ForumUserRequest
+    access = "user"
+
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        prefix = fold(request.GET.get("q", "")[:MAX_NAME_LENGTH])
+        throttling.count_search(request)
+        post = visible_posts(request).filter(id=id).first()
+        if post is None:
+            raise Http404
+        comments = request.account.comments.filter(post_id=id).visible_to(request.user).order_by()
+        writers = {*comments.values_list("user_id", flat=True).distinct()[:MAX_CANDIDATES], post.user_id}
+        users = request.account.users.exclude(id=request.user.id)
+        readers = request.forum.members_among(writers)
+        members = users.filter(id__in=readers, role=User.Role.MEMBER, is_active=True).values_list("name", flat=True)
+        team = users.filter(role__in=User.TEAM, is_active=True).order_by("name", "id").values_list("name", flat=True)
+        team_uses = Counter(team[:MAX_CANDIDATES])
+        uses = Counter(members) + team_uses
+        matches = [
+            name
+            for name in uses
+            if (team_uses[name] or uses[name]) == 1 and has_word(prefix, name) and is_mentionable(name)
+        ]
+        return JsonResponse([{"name": name} for name in matches[:MAX_SHOWN]], safe=False)
+
+
+def has_word(prefix: str, name: str) -> bool:
+    """Return whether a word of the name begins with the folded prefix."""
+    return any(word.startswith(prefix) for word in fold(name).split())
+
+
+def is_mentionable(name: str) -> bool:
+    """Return whether an `@` and the name are read as a mention of the whole name."""
+    return any(name in candidates for candidates in names_in(f"@{name}"))
