@@ -61,7 +61,6 @@ class BoardPage(RecordListPage):
         filter_form = filter_form or self.asked_filter(query)
         return self.render(
             http_status=422 if is_invalid else 200,
-            declaration=self.declaration,
             query=query,
             hidden=query.hidden,
             board=board,

@@ -25,14 +25,15 @@ from core.pages.creation import CreatingPage, Creation
 from core.pages.formatting import number_text
 from team.bulk.actions import Action, BulkResult
 from team.bulk.models import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
-from team.exports.pages import EXPORT, EXPORT_ROUTES, respond_with_csv, too_many
+from team.exports.pages import EXPORT, respond_with_csv, too_many
 from team.exports.streams import MAX_EXPORTED
 from team.lists.declarations import LISTS
 from team.lists.pages.list import MAX_USERS
 from team.lists.queries import ListQuery
 from team.lists.selection import count_matching, matching_ids
 from team.menu.pages import TeamPage, TeamRequest
-from team.merges.pages import MERGE, MERGE_ROUTES
+from team.merges.models import MODELS
+from team.merges.pages import MERGE, merge_path
 
 # The maximum number of rows that are selected one by one: those of the longest page.
 MAX_SELECTED = 100
@@ -129,7 +130,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             return redirect(selection.list_path)
         if key == EXPORT:
             return self.export(selection)
-        if key == MERGE and selection.resource in MERGE_ROUTES:
+        if key == MERGE and selection.resource in MODELS:
             return self.merge(selection)
         if action is None:
             messages.error(request, _("Choose what to do with the selected entries."))
@@ -167,7 +168,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
 
     def export(self, selection: BulkSelection) -> HttpResponse:
         if selection.is_all:
-            return redirect(reverse(EXPORT_ROUTES[selection.resource]) + selection.query.query_string())
+            return redirect(reverse(f"team-{selection.resource}s-export") + selection.query.query_string())
         throttling.count_export(self.request)
         return respond_with_csv(self.request, selection.query, selection.ids)
 
@@ -176,7 +177,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             messages.error(self.request, _("Select exactly two entries to merge."))
             return redirect(selection.list_path)
         kept_id, merged_id = selection.ids
-        return redirect(reverse(MERGE_ROUTES[selection.resource], args=[kept_id], query={"with": merged_id}))
+        return redirect(merge_path(selection.resource, kept_id, query={"with": merged_id}))
 
     def show_or_apply(self, selection: BulkSelection, action: Action) -> HttpResponse:
         is_sent = self.request.POST.get("do") == "apply"
@@ -270,7 +271,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             people = [(str(id), name or login) for id, name, login in team[:MAX_USERS]]
             return [("", _("Choose a person")), (NO_VALUE, _("Nobody")), *people]
         if action.field == "status_id":
-            statuses = account.statuses_of_kind(selection.query.declaration.status_kind)
+            statuses = account.statuses_of_kind(selection.resource)
             named = [(str(status.id), status_name(status)) for status in statuses]
             return [("", _("Choose a status")), (NO_VALUE, _("No status")), *named]
         if action.field == "contact_list_id":

@@ -271,8 +271,9 @@ class ListQuery:
         if {*DEAL_FILTERS} & {*self.special}:
             rows = self._filter_by_stages(rows)
         if (days := self.special.get("inactive_days")) is not None:
-            moment = timezone.now() - timedelta(days=days)
-            rows = self.declaration.filter_inactive_since(rows, moment)
+            # Neither the row changed since then, nor did any row that belongs to it.
+            column = "last_activity_at" if self.declaration.stored else "updated_at"
+            rows = rows.filter(**{f"{column}__lt": timezone.now() - timedelta(days=days)})
         if "no_task" in self.special:
             rows = rows.filter(next_task_at=None)
         return rows

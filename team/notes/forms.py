@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime, time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
@@ -30,7 +30,7 @@ from crm.notes.models import MAX_DURATION, Note
 from crm.resources.models import CRMResource
 from forum.posts.models import Post
 from forum.texts.markdown import render
-from team.menu.pages import TeamPage
+from team.lists.pages.base import RecordsPage
 
 # The kind of the form for which a task is created instead of a note.
 TASK = "task"
@@ -136,20 +136,8 @@ class ComposerForm(NoteForm):
         return {"title": self.cleaned_data["title"], "scheduled_at": at, "due_day": day}
 
 
-class KindWithRoute(Protocol):
-    """The key of a kind of record, and the route of its page."""
-
-    @property
-    def resource(self) -> str: ...
-
-    @property
-    def route(self) -> str: ...
-
-
-class Composer(CreatingPage, TeamPage):
+class Composer(CreatingPage, RecordsPage):
     """The part of the page of a record that creates notes and tasks."""
-
-    kind: KindWithRoute
 
     if TYPE_CHECKING:
 
@@ -160,7 +148,7 @@ class Composer(CreatingPage, TeamPage):
     @property
     def link(self) -> str:
         """The column of a note or a task with the id of the record."""
-        return f"{self.kind.resource}_id"
+        return f"{self.declaration.resource}_id"
 
     def composer(self) -> ComposerForm:
         """Return the empty form. `compose` in the address selects the kind; without one, the page shows only the kinds."""
@@ -181,7 +169,7 @@ class Composer(CreatingPage, TeamPage):
         if made is None:
             return self.show(row, http_status=422, composer=form)
         messages.success(self.request, str(SAVED[form.cleaned_data["kind"]]))
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
     def lock_live(self, id: int) -> None:
         """Lock the record. Raise Http404 if it is in the trash."""

@@ -15,7 +15,7 @@ from team.menu.pages import TeamPage, TeamRequest
 from team.reports.charts import chart_of
 from team.reports.periods import DEFAULT_MONTHS
 from team.reports.queries import REPORTS, Report, ReportQuery
-from team.reports.tables import ColumnKind, ReportColumn, ReportRow, Table
+from team.reports.tables import ColumnKind, ReportColumn, Table
 
 # The most users in the choices of the form.
 MAX_USERS = 500
@@ -62,20 +62,12 @@ class ReportPage(TeamPage):
 
     def parts(self, table: Table) -> dict[str, Any]:
         """Return what the page shows of a table: the rows of the chosen currency."""
-        currencies, chosen = table.currencies, self.request.GET.get("currency", "")
+        currencies, own = table.currencies, self.request.account.currency
+        chosen = self.request.GET.get("currency", "")
         if chosen not in currencies:
-            chosen = (
-                self.request.account.currency
-                if self.request.account.currency in currencies
-                else next(iter(currencies), "")
-            )
-        rows: list[ReportRow] = list(table.rows)
-        hidden = set()
-        if table.currency_column:
-            position = table.position(table.currency_column)
-            rows = [row for row in rows if row.cells[position].value == chosen]
-            hidden = {position}
-        shown = [position for position in range(len(table.columns)) if position not in hidden]
+            chosen = own if own in currencies else next(iter(currencies), "")
+        rows = [row for row in table.rows if table.currency_of(row) == chosen]
+        shown = [position for position in range(len(table.columns)) if position != table.currency_position]
         return {
             "currency": chosen,
             "currencies": currencies,

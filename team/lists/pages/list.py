@@ -33,12 +33,13 @@ from crm.fields.catalogue import Field, grouped
 from crm.fields.conditions import ME, OPERATORS, Condition, Operator, find_field, parameter_name
 from team.fields.cells import Cell, cells_of, value_in
 from team.fields.names import LINKS, Names
-from team.lists.declarations import LISTS, RecordList
+from team.lists.declarations import LISTS
+from team.lists.pages.base import RecordsPage
 from team.lists.queries import MAX_COUNT, ListQuery
 from team.lists.saved_views import MAX_NAME_LENGTH, SavedView, read_list, views_of
 from team.lists.selection import ACTIONS
 from team.lists.stage_history import LABELS as HISTORY_LABELS
-from team.menu.pages import TeamPage, TeamRequest
+from team.menu.pages import TeamRequest
 from team.summaries.models import SUM_NAMES
 
 # The most users in the choices of a filter.
@@ -108,11 +109,10 @@ class FilterForm:
     is_number: bool = False
 
 
-class RecordListPage(TeamPage):
+class RecordListPage(RecordsPage):
     """A list of records."""
 
     template_name = "team/lists/list.html"
-    declaration: RecordList
     query_class = ListQuery
     # The saved views of the list that the user sees.
     views: list[SavedView]
@@ -128,10 +128,6 @@ class RecordListPage(TeamPage):
             return self.add_filter(query)
         return self.show(query)
 
-    @property
-    def section(self) -> str:  # type: ignore[override]  # computed here
-        return self.declaration.collection
-
     def show(self, query: ListQuery, filter_form: FilterForm | None = None) -> HttpResponse:
         page = self.read_page()
         ids: list[int] = []
@@ -145,7 +141,6 @@ class RecordListPage(TeamPage):
         adding = filter_form or self.asked_filter(query) or self.filter_form(query, self.request.GET.get("add", ""))
         return self.render(
             http_status=status,
-            declaration=self.declaration,
             query=query,
             hidden=query.hidden,
             page=page,
@@ -396,7 +391,7 @@ class RecordListPage(TeamPage):
             team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
             return [(ME, _("Me")), *((str(id), name or login) for id, name, login in team[:MAX_USERS])]
         if field.type == FieldType.STATUS:
-            statuses = account.statuses_of_kind(self.declaration.status_kind)
+            statuses = account.statuses_of_kind(self.declaration.resource)
             return [(str(status.id), status_name(status)) for status in statuses]
         if field.type == FieldType.BOOLEAN:
             return [("true", _("Yes")), ("false", _("No"))]

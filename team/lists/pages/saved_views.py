@@ -13,9 +13,10 @@ from accounts.layout.settings import parse_id
 from core.error_responses import error_response
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from team.lists.declarations import LISTS, RecordList
+from team.lists.declarations import LISTS
+from team.lists.pages.base import RecordsPage
 from team.lists.saved_views import MAX_NAME_LENGTH, MAX_QUERY_LENGTH, SavedView, views_of
-from team.menu.pages import TeamPage, TeamRequest
+from team.menu.pages import TeamRequest
 
 
 class ViewForm(Form):
@@ -34,24 +35,14 @@ class NewViewForm(ViewForm):
     query = forms.CharField(required=False, max_length=MAX_QUERY_LENGTH, widget=forms.HiddenInput)
 
 
-class ViewPage(TeamPage):
+class ViewPage(RecordsPage):
     """The base of the pages of saved views."""
-
-    # The list of the views.
-    declaration: RecordList
-
-    @property
-    def section(self) -> str:  # type: ignore[override]  # derived from the list
-        return self.declaration.collection
 
     def set_list(self, resource: str | None) -> None:
         """Set the list from its resource. Raise Http404 if there is no such list."""
         if resource not in LISTS:
             raise Http404
         self.declaration = LISTS[resource]
-
-    def render(self, template: str | None = None, *, http_status: int = 200, **context: object) -> HttpResponse:
-        return super().render(template, http_status=http_status, **{"declaration": self.declaration} | context)
 
     @property
     def views_path(self) -> str:

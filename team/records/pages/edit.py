@@ -19,12 +19,13 @@ from team.fields.cells import Cell, cells_of, value_in
 from team.fields.facts import fact_of
 from team.fields.forms import FieldEdit, FieldForm, editable_field
 from team.fields.names import LINKS, Names
-from team.lists.declarations import LISTS, RecordList
-from team.menu.pages import TeamPage, TeamRequest
+from team.lists.declarations import RecordList
+from team.lists.pages.base import RecordsPage
+from team.menu.pages import TeamRequest
 from team.records.pages.record import ClientPage, ContactPage, DealPage, RecordPage
 
 
-class EditFieldPage(TeamPage):
+class EditFieldPage(RecordsPage):
     """The form for one field of a record.
 
     For htmx, the response is the field alone: the form, or the value after it was saved. With the parameter `cell`, the field is the cell
@@ -35,12 +36,8 @@ class EditFieldPage(TeamPage):
     record_class: type[RecordPage]
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        self.record_page = self.record_class(request=request)
+        self.record_page, self.declaration = self.record_class(request=request), self.record_class.declaration
         return super().dispatch(request, *args, **kwargs)
-
-    @property
-    def section(self) -> str:  # type: ignore[override]  # derived from the kind
-        return self.record_class.kind.section
 
     @property
     def is_cell(self) -> bool:
@@ -49,7 +46,7 @@ class EditFieldPage(TeamPage):
     def find(self, id: int) -> tuple[CRMResource, Field]:
         """Return the record and the field that the parameter `field` names."""
         row = self.record_page.find(id)
-        field = editable_field(self.request.account, self.record_class.kind.resource, self.request.GET.get("field", ""))
+        field = editable_field(self.request.account, self.declaration.resource, self.request.GET.get("field", ""))
         if field is None or row.trashed_at is not None:
             raise Http404
         return row, field
@@ -72,7 +69,7 @@ class EditFieldPage(TeamPage):
         if not edit.save(rows):
             return self.show_form(row, field, edit.form, q=q, conflict=edit)
         if not rows.exists():
-            return self.leave(row, reverse(self.record_class.kind.list_route))
+            return self.leave(row, reverse(self.declaration.route))
         if request.htmx:
             return self.show_value(id, field)
         messages.success(request, _("%(field)s is saved.") % {"field": field.label})
@@ -80,7 +77,7 @@ class EditFieldPage(TeamPage):
 
     def back(self, row: CRMResource) -> str:
         """Return the path of the page with the link to the form: the list, or the page of the record."""
-        record = reverse(self.record_class.kind.route, args=[row.id])
+        record = reverse(self.declaration.row_route, args=[row.id])
         if self.request.method == "POST":
             return safe_path(self.request, self.request.POST.get("next"), record)
         path = referring_path(self.request, record)
@@ -96,23 +93,21 @@ class EditFieldPage(TeamPage):
         return self.render(
             "team/records/cell_form.html" if self.is_cell else template,
             http_status=status,
-            kind=self.record_class.kind,
             row=row,
             field=field,
             form=form,
             q=q,
             conflict=conflict if is_conflict else None,
-            edit_path=reverse(self.record_class.kind.edit_route, args=[row.id], query={"field": field.name, **cell}),
+            edit_path=reverse(self.declaration.edit_route, args=[row.id], query={"field": field.name, **cell}),
             searches=field.type == FieldType.CLIENT,
             back=self.back(row),
         )
 
     def show_value(self, id: int, field: Field) -> HttpResponse:
-        kind = self.record_class.kind
         if not self.is_cell:
-            fact = fact_of(self.record_page.find(id), kind, field)
+            fact = fact_of(self.record_page.find(id), field)
             return self.render("team/records/fact.html", fact=fact, focused=True)
-        cell = read_cell(LISTS[kind.resource], self.request.account, self.request.user, id, field)
+        cell = read_cell(self.declaration, self.request.account, self.request.user, id, field)
         if cell is None:
             raise Http404
         return self.render("team/records/cell.html", cell=cell, focused=True)

@@ -9,7 +9,6 @@ from typing import Any
 from django.contrib import messages
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
-from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
@@ -24,9 +23,10 @@ from core.search.queries import MAX_QUERY_LENGTH
 from crm.fields.catalogue import fields_of, grouped
 from crm.resources.models import CRMResource
 from team.bulk.actions import ACTIONS, Action
-from team.fields.facts import CLIENT, CONTACT, DEAL, RecordKind, as_status, facts_of, shown_fields, with_linked_names
+from team.fields.facts import as_status, fact_of, shown_fields, with_linked_names
+from team.lists.declarations import LISTS
 from team.menu.pages import TeamRequest
-from team.merges.pages import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
+from team.merges.pages import annotate_merges, merge_of_trashed, merge_path, merges_of
 from team.notes.forms import Composer
 from team.records.pages.panels import (
     contact_lists_of,
@@ -48,17 +48,14 @@ class RecordPage(Composer):
     """The base of the pages of one record. A record in the trash has only its name and, for those who may, a button to restore it."""
 
     template_name = "team/records/record.html"
-    kind: RecordKind
     # The method for each value of `do`.
     actions: dict[str, str] = {"trash": "trash", "restore": "restore", "compose": "compose", "tick": "complete_task"}
 
-    @property
-    def section(self) -> str:  # type: ignore[override]  # derived from the kind
-        return self.kind.section
-
     def rows(self) -> QuerySet[Model]:
         """Return the records that the user may access, including those in the trash."""
-        rows: QuerySet[Model] = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
+        rows: QuerySet[Model] = getattr(self.request.account, self.declaration.collection).accessible_to(
+            self.request.user
+        )
         return rows
 
     def find(self, id: int) -> CRMResource:
@@ -72,7 +69,7 @@ class RecordPage(Composer):
     @classmethod
     def annotated(cls, rows: QuerySet[Model], account: Account, access: Access) -> QuerySet[Model]:
         """Add the status of the record, and the names of the users and of the rows of the access to which it links."""
-        return with_linked_names(rows, cls.kind, account, access)
+        return with_linked_names(rows, cls.declaration.resource, account, access)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         row = self.find(id)
@@ -80,7 +77,6 @@ class RecordPage(Composer):
             merge = merge_of_trashed(self.request, row)
             return self.render(
                 "team/records/record_in_trash.html",
-                kind=self.kind,
                 row=row,
                 merge=merge,
                 may_restore=merge is None and self.may_restore(row),
@@ -88,13 +84,12 @@ class RecordPage(Composer):
         return self.show(row)
 
     def show(self, row: CRMResource, *, http_status: int = 200, **context: Any) -> HttpResponse:
-        fields = fields_of(self.request.account, self.kind.resource)
-        facts = facts_of(row, self.kind, fields)
+        fields = fields_of(self.request.account, self.declaration.resource)
+        facts = [fact_of(row, field) for field in fields]
         page = self.read_page(per_page=PAGE_SIZE)
         values = {
-            "kind": self.kind,
             "row": row,
-            "about": {"client": getattr(row, "client_id", None), self.kind.resource: row.id},
+            "about": {"client": getattr(row, "client_id", None), self.declaration.resource: row.id},
             "summary": summary_of(row),
             "status": as_status(getattr(row, "status_data", None)),
             "groups": [
@@ -102,14 +97,14 @@ class RecordPage(Composer):
                 for label, fields in grouped(shown_fields(facts))
             ],
             "empty": [fact for fact in facts if not fact.text and fact.edit_path],
-            "timeline": timeline_section(self.request, self.kind.resource, row.id, fields, page),
+            "timeline": timeline_section(self.request, self.declaration.resource, row.id, fields, page),
             **self.panels(row),
         }
         return self.render(http_status=http_status, **values | context)
 
     def panels(self, row: CRMResource) -> dict[str, Any]:
         """Return the rows that belong to the record, and the form for more of them, for the template."""
-        return {"composer": self.composer(), "tasks": tasks_of(self.request, self.kind.resource, row.id)}
+        return {"composer": self.composer(), "tasks": tasks_of(self.request, self.declaration.resource, row.id)}
 
     def may_restore(self, row: CRMResource) -> bool:
         """Return whether the user may restore the record: an admin, or the user who moved it to the trash."""
@@ -133,7 +128,7 @@ class RecordPage(Composer):
                 row.trash(by=self.request.user)
 
         self.perform(act)
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
     def restore(self, id: int) -> HttpResponse:
         def act() -> bool:
@@ -149,7 +144,7 @@ class RecordPage(Composer):
             messages.success(self.request, _("It is restored."))
         elif allowed and not allowed[-1]:
             return error_response(self.request, 403)
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
     def complete_task(self, id: int) -> HttpResponse:
         """Close a task, whatever it belongs to now."""
@@ -164,7 +159,7 @@ class RecordPage(Composer):
                 task.write({"closed": True}, by=self.request.user)
 
         self.perform(act, success_message=_("The task is completed."))
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
 
 @prepared(account_id=int, id=int, responsible_ids=list)
@@ -174,8 +169,8 @@ def _records(
     """Build the query for the record of a page. It may be in the trash."""
     account: Account = account_of(account_id)
     access = prepared_access(responsible_ids)
-    rows = page.kind.rows(account).limited_to(access).filter(id=id)  # type: ignore[attr-defined]
-    return page.annotated(with_stored_values(rows, page.kind.resource, account, access), account, access)[:1]
+    rows = getattr(account, page.declaration.collection).limited_to(access).filter(id=id)
+    return page.annotated(with_stored_values(rows, page.declaration.resource, account, access), account, access)[:1]
 
 
 class CustomerPage(UserLinksMixin, RecordPage):
@@ -185,7 +180,7 @@ class CustomerPage(UserLinksMixin, RecordPage):
 
     @classmethod
     def annotated(cls, rows: QuerySet[Model], account: Account, access: Access) -> QuerySet[Model]:
-        return annotate_merges(super().annotated(rows, account, access), cls.kind.resource, access)
+        return annotate_merges(super().annotated(rows, account, access), cls.declaration.resource, access)
 
     def panels(self, row: Any) -> dict[str, Any]:
         vote_q = replace_non_xml(self.request.GET.get("vote_q", ""))[:MAX_QUERY_LENGTH].strip()
@@ -198,7 +193,7 @@ class CustomerPage(UserLinksMixin, RecordPage):
             ),
             "external_ids": external_ids_of(row),
             "merges": merges_of(row),
-            "merge_path": reverse(MERGE_ROUTES[self.kind.resource], args=[row.id]),
+            "merge_path": merge_path(self.declaration.resource, row.id),
             "vote_q": vote_q,
             "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
         }
@@ -221,13 +216,13 @@ class CustomerPage(UserLinksMixin, RecordPage):
             post.cast_proxy_vote(by=user, **{self.link: row.id})
 
         self.perform(act, success_message=_("The vote of %(name)s counts.") % {"name": str(row)})
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
 
 class ClientPage(CustomerPage):
     """A client, with its deals, contacts, tasks, suggestions and votes."""
 
-    kind = CLIENT
+    declaration = LISTS["client"]
 
     def panels(self, row: CRMResource) -> dict[str, Any]:
         return {
@@ -240,7 +235,7 @@ class ClientPage(CustomerPage):
 class ContactPage(CustomerPage):
     """A contact, with its client, deals, tasks, suggestions and votes."""
 
-    kind = CONTACT
+    declaration = LISTS["contact"]
 
     actions = {**CustomerPage.actions, "join_list": "join_list", "leave_list": "leave_list"}
 
@@ -262,7 +257,7 @@ class ContactPage(CustomerPage):
 
         def act() -> None:
             sent = {"contact_list_id": parse_id(self.request.POST.get("contact_list_id"))}
-            list_id = action.read(sent, self.kind.resource, account, user)
+            list_id = action.read(sent, self.declaration.resource, account, user)
             row = action.prepare(self.rows().live().locked()).filter(id=id).first()  # type: ignore[attr-defined]
             if row is None:
                 raise Http404
@@ -270,13 +265,13 @@ class ContactPage(CustomerPage):
             action.apply([row], list_id, by=user)
 
         self.perform(act)
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
 
 class DealPage(RecordPage):
     """A deal, with the path of its stages and its client. `team.board.pages` moves it."""
 
-    kind = DEAL
+    declaration = LISTS["deal"]
 
     def panels(self, row: Any) -> dict[str, Any]:
         return {

@@ -26,7 +26,8 @@ from core.rows.access import prepared_access
 from core.rows.values import ValuesRow
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.user_links.models import UserLink, UserLinkQuerySet, active_members
-from team.menu.pages import TeamPage, TeamRequest
+from team.lists.pages.base import RecordsPage
+from team.menu.pages import TeamRequest
 
 # The limits of the links that a panel shows, of the users that a search compares, and of those that it shows.
 MAX_LINKS, MAX_CANDIDATES, MAX_FOUND = 50, 50, 8
@@ -112,10 +113,9 @@ def names_of(user: User) -> str:
     return f"{user.name} {user.login}"
 
 
-class UserLinksMixin(TeamPage):
+class UserLinksMixin(RecordsPage):
     """The actions of the panel "Forum users" on the pages of clients and contacts."""
 
-    kind: Any
     link_actions = {"link_user": "link_user", "confirm_link": "confirm_link", "reject_link": "reject_link"}
 
     def user_links_context(self, link: str, id: int) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class UserLinksMixin(TeamPage):
     def link_user(self, id: int) -> HttpResponse:
         """Link the user in the form value `user` to the client or contact, or confirm the link that exists."""
         request, user_id = self.request, parse_id(self.request.POST.get("user"))
-        target = {f"{self.kind.resource}_id": id}
+        target = {f"{self.declaration.resource}_id": id}
 
         def act() -> None:
             self.lock_target(id)
@@ -144,7 +144,7 @@ class UserLinksMixin(TeamPage):
                 link.write({"state": State.CONFIRMED}, by=request.user)
 
         self.perform(act, success_message=_("The user is linked. Their votes and suggestions count here."))
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
     def lock_target(self, id: int) -> None:
         """Lock the client or contact until the transaction ends. Raise Http404 if it is in the trash."""
@@ -154,11 +154,11 @@ class UserLinksMixin(TeamPage):
 
     def confirm_link(self, id: int) -> HttpResponse:
         self.change_link(State.CONFIRMED, _("The link is confirmed. The user's votes and suggestions count here."))
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
     def reject_link(self, id: int) -> HttpResponse:
         self.change_link(State.REJECTED, _("The user is not linked any more."))
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
     def change_link(self, state: str, message: str) -> None:
         """Change the state of the link whose id is the form value `link`."""
