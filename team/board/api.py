@@ -3,12 +3,10 @@
 from django.http import Http404, HttpResponse, QueryDict
 from rest_framework.response import Response
 
-from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from accounts.statuses.models import Status
 from core.api.fields import IntegerField, TextField
 from core.api.serializers import ResourceSerializer, format_time
-from core.api.views import JSONViewSet
 from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
@@ -17,6 +15,7 @@ from crm.deals.api import DealSerializer
 from crm.deals.models import Deal
 from team.board.columns import Board, BoardColumn, BoardQuery, Card, Total, board_query, read_board
 from team.board.moves import MAX_PLACE, Move, move_deal
+from team.menu.api import TeamViewSet
 
 MAX_ID = 10**18 - 1
 
@@ -41,11 +40,8 @@ class MoveSerializer(ResourceSerializer):
         return {name: value for name, value in values.items() if value is not None} | reason
 
 
-class BoardViewSet(JSONViewSet):
+class BoardViewSet(TeamViewSet):
     """The board, and the moves of deals on it."""
-
-    account: Account
-    request: APIRequest
 
     serializer_class = DealSerializer
 

@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -176,10 +177,7 @@ class MovePage(TeamPage):
         return bool(self.request.htmx) and self.request.htmx.target == DIALOG
 
     def find(self, id: int) -> Deal:
-        deal: Deal | None = self.request.account.deals.live().accessible_to(self.request.user).filter(id=id).first()
-        if deal is None:
-            raise Http404
-        return deal
+        return get_object_or_404(self.request.account.deals.live().accessible_to(self.request.user), id=id)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         deal, statuses = self.find(id), self.statuses()
@@ -291,10 +289,7 @@ class MovePage(TeamPage):
         """Respond with the reason why nothing was moved. On the board, show the present columns too."""
         if not self.request.htmx:
             # Without the board, a deal that the user may not access is not found.
-            deals = self.request.account.deals.accessible_to(self.request.user).filter(id=id)
-            deal: Deal | None = deals.first()
-            if deal is None:
-                raise Http404
+            deal: Deal = get_object_or_404(self.request.account.deals.accessible_to(self.request.user), id=id)
             messages.error(self.request, message)
             is_gone = deal.trashed_at is not None and self.board_parameters is None
             return redirect("team-deals") if is_gone else redirect(self.path_back(id))

@@ -7,7 +7,8 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import F
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,7 +16,6 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
-from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.default_names import status_name
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
@@ -27,8 +27,8 @@ from team.bulk.actions import Action, BulkResult
 from team.bulk.models import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
 from team.exports.pages import EXPORT, respond_with_csv, too_many
 from team.exports.streams import MAX_EXPORTED
+from team.fields.names import people_of
 from team.lists.declarations import LISTS
-from team.lists.pages.list import MAX_USERS
 from team.lists.queries import ListQuery
 from team.lists.selection import count_matching, matching_ids
 from team.menu.pages import TeamPage, TeamRequest
@@ -37,6 +37,8 @@ from team.merges.pages import MERGE, merge_path
 
 # The maximum number of rows that are selected one by one: those of the longest page.
 MAX_SELECTED = 100
+# The maximum number of contact lists to choose from.
+MAX_LISTS = 500
 # The choice that empties a field. A form without a choice is an error, so that nobody empties a field by mistake.
 NO_VALUE = "none"
 
@@ -50,23 +52,6 @@ def rows_text(resource: str, number: int) -> str:
     else:
         text = ngettext("%(n)s deal", "%(n)s deals", number)
     return text % {"n": number_text(number)}
-
-
-def question(action: str, rows: str, value: str) -> str:
-    """Return the question that asks whether to change the rows, such as "5,000 clients"."""
-    if action == "set_responsible":
-        return _("Change the responsible of %(rows)s to %(value)s?") % {"rows": rows, "value": value}
-    if action == "set_status":
-        return _("Change the status of %(rows)s to %(value)s?") % {"rows": rows, "value": value}
-    if action == "add_tags":
-        return _("Add the tags %(value)s to %(rows)s?") % {"rows": rows, "value": value}
-    if action == "remove_tags":
-        return _("Remove the tags %(value)s from %(rows)s?") % {"rows": rows, "value": value}
-    if action == "add_to_contact_list":
-        return _("Add %(rows)s to the contact list %(value)s?") % {"rows": rows, "value": value}
-    if action == "remove_from_contact_list":
-        return _("Take %(rows)s off the contact list %(value)s?") % {"rows": rows, "value": value}
-    return _("Move %(rows)s to the trash?") % {"rows": rows}
 
 
 class ValueForm(Form):
@@ -190,8 +175,8 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             return self.show(**context, has_changed=True)
         if selection.number > BATCH_SIZE and self.request.POST.get("confirmed") != "1":
             value = form.text(action.field) if action.field else ""
-            asked = question(action.key, rows_text(selection.resource, selection.number), value)
-            return self.show(**context, question=asked)
+            rows = rows_text(selection.resource, selection.number)
+            return self.show(**context, question=str(action.question) % {"rows": rows, "value": value})
         return self.apply(selection, action, form, context)
 
     def form_values(self, selection: BulkSelection, action: Action) -> dict[str, object]:
@@ -267,8 +252,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
     def choices(self, selection: BulkSelection, action: Action) -> list[tuple[str, str]]:
         account = self.request.account
         if action.field == "responsible_id":
-            team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
-            people = [(str(id), name or login) for id, name, login in team[:MAX_USERS]]
+            people = [(str(id), name) for id, name in people_of(account)]
             return [("", _("Choose a person")), (NO_VALUE, _("Nobody")), *people]
         if action.field == "status_id":
             statuses = account.statuses_of_kind(selection.resource)
@@ -276,7 +260,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             return [("", _("Choose a status")), (NO_VALUE, _("No status")), *named]
         if action.field == "contact_list_id":
             lists = account.contact_lists.live().order_by("name", "id").values_list("id", "name")
-            return [("", _("Choose a contact list")), *((str(id), name) for id, name in lists[:MAX_USERS])]
+            return [("", _("Choose a contact list")), *((str(id), name) for id, name in lists[:MAX_LISTS])]
         return []
 
 
@@ -313,9 +297,7 @@ class BulkChangePage(BulkChanges):
     PROGRESS = "progress"
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
-        change = self.rows().filter(id=id).annotate(author_name=F("author__name")).first()
-        if change is None:
-            raise Http404
+        change = get_object_or_404(self.rows().annotate(author_name=F("author__name")), id=id)
         change.account = request.account
         is_fragment = request.htmx and request.htmx.target == self.PROGRESS
         declaration = change.declaration
@@ -360,9 +342,7 @@ class BulkChangePage(BulkChanges):
             return error_response(request, 400)
 
         def act() -> None:
-            change = self.rows().locked().filter(id=id).first()
-            if change is None:
-                raise Http404
+            change = get_object_or_404(self.rows().locked(), id=id)
             change.account = request.account
             action(change)
 

@@ -26,7 +26,6 @@ from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account
 from accounts.layout.forms import Form, LongSelect
-from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.default_names import reason_text, status_name, stored_reason
 from accounts.statuses.models import Status
 from accounts.users.models import User
@@ -46,10 +45,10 @@ from crm.deals.models import Deal
 from crm.fields.catalogue import REASON_NAMES, Field, fields_of
 from crm.resources.api.writing import write_row
 from crm.resources.models import CRMResource
+from team.fields.names import people_of
 
-# The maximum numbers of contacts and of users to choose from, and of clients that a search finds.
-MAX_CHOICES, MAX_USERS, MAX_FOUND = 50, 500, 10
-
+# The maximum numbers of contacts to choose from, and of clients that a search finds.
+MAX_CHOICES, MAX_FOUND = 50, 10
 
 # The label of the choice that empties a field.
 NO_CHOICE = "\N{EN DASH}"
@@ -176,11 +175,10 @@ def link_choices(field: Field, account: Account, user: User, row: CRMResource | 
         current = next((status for status in statuses if status.id == value), none)
         return [(status.id, status_name(status)) for status in statuses if status.pipeline_id == current.pipeline_id]
     if field.type == FieldType.USER:
-        team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
-        pairs = [(id, name or login) for id, name, login in team[:MAX_USERS]]
-        return (
-            pairs if value is None or value in dict(pairs) else [*pairs, (value, name_of(field, value, account, user))]
-        )
+        people = people_of(account)
+        if value is None or value in dict(people):
+            return people
+        return [*people, (value, name_of(field, value, account, user))]
     client_id = row.id if isinstance(row, Client) else getattr(row, "client_id", None)
     contacts = account.contacts.live().accessible_to(user).filter(Q(client_id=client_id or 0) | Q(id=value or 0))
     return list(contacts.order_by("id").values_list("id", "name")[:MAX_CHOICES])

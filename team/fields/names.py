@@ -11,12 +11,16 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
 
 from accounts.account.models import Account
+from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.default_names import status_name
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.pages.routes import path_with_id
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field
+
+# The most users in the choices of a form.
+MAX_USERS = 500
 
 
 def name_of_user(column: str) -> Subquery:
@@ -28,6 +32,12 @@ def name_of_user(column: str) -> Subquery:
 def name_of_row(rows: QuerySet[Model], column: str) -> Subquery:
     """Return the name of the row of `rows` whose id is in a column."""
     return Subquery(rows.filter(id=OuterRef(column)).values("name")[:1])
+
+
+def people_of(account: Account, limit: int | None = MAX_USERS) -> list[tuple[int, str]]:
+    """Return the ids and names of the users whom forms offer as the responsible user."""
+    team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
+    return [(id, name or login) for id, name, login in team[:limit]]
 
 
 # The types of fields that link to other rows.

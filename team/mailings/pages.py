@@ -7,7 +7,8 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import F
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
@@ -262,9 +263,7 @@ class MessagePage(TeamPage):
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         named = {"author_name": F("author__name"), "post_title": F("post__title")}
-        message = self.rows().filter(id=id).annotate(**named).first()
-        if message is None:
-            raise Http404
+        message = get_object_or_404(self.rows().annotate(**named), id=id)
         problems = message.skipped + message.failed
         is_fragment = request.htmx and request.htmx.target == self.PROGRESS
         return self.render(
@@ -284,9 +283,7 @@ class MessagePage(TeamPage):
         post_ids: list[int] = []
 
         def act() -> None:
-            message = self.rows().locked().filter(id=id).first()
-            if message is None:
-                raise Http404
+            message = get_object_or_404(self.rows().locked(), id=id)
             message.account = request.account
             action(message)
             post_ids.append(message.post_id)

@@ -1,13 +1,18 @@
-"""The base class of the team's pages, and the type of their requests."""
+"""The base classes of the team's pages, and the type of their requests."""
+
+from typing import Any
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 
 from accounts.hosts.requests import UserRequest
 from core.api.paging import ListPage
+from core.db.text import replace_non_xml
+from core.error_responses import error_response
 from core.errors import FieldErrors
 from core.pages.base import Page, redirect
+from core.search.queries import MAX_QUERY_LENGTH
 
 
 class TeamRequest(UserRequest):
@@ -36,3 +41,19 @@ class TeamPage(Page):
             return ListPage.read({**self.request.GET.dict(), **overrides})
         except FieldErrors:
             raise Http404 from None
+
+
+class ActionsPage(TeamPage):
+    """A page whose forms post to the page itself. The field `do` names the action."""
+
+    # The method for each value of `do`.
+    actions: dict[str, str] = {}
+
+    def post(self, request: TeamRequest, **kwargs: Any) -> HttpResponse:
+        action = self.actions.get(request.POST.get("do", ""))
+        return error_response(request, 400) if action is None else getattr(self, action)(**kwargs)
+
+
+def search_text(values: QueryDict, name: str = "q") -> str:
+    """Return the text of a search in the values of a form or of an address."""
+    return replace_non_xml(values.get(name, ""))[:MAX_QUERY_LENGTH].strip()

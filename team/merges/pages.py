@@ -11,6 +11,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.utils.functional import Promise
@@ -21,12 +22,11 @@ from django.utils.translation import gettext_lazy
 from accounts.account.models import Account
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
-from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.errors import Conflict
 from core.pages.base import redirect
 from core.rows.access import Access
-from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
+from core.search.queries import search, search_transaction
 from crm.clients.models import Client
 from crm.clients.similar import Similar, find_similar
 from crm.contacts.models import Contact
@@ -35,7 +35,7 @@ from crm.resources.external_ids import ExternallyIdentified
 from team.fields.facts import fact_of, with_linked_names
 from team.lists.declarations import LISTS
 from team.lists.pages.base import RecordsPage
-from team.menu.pages import TeamPage, TeamRequest
+from team.menu.pages import TeamPage, TeamRequest, search_text
 from team.merges.comparison import Choice, Difference, compared_fields, differences
 from team.merges.models import MODELS, Merge, lock_rows
 
@@ -110,8 +110,7 @@ class MergeRecordsPage(RecordsPage):
         return self.find(kept) if other is None else self.compare(kept, other)
 
     def find(self, kept: Client | Contact) -> HttpResponse:
-        request = self.request
-        q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        q = search_text(self.request.GET)
         found = self.search(q, kept.id) if q else []
         return self.render(title=self.title, row=kept, q=q, found=found, similar=self.similar(kept))
 
@@ -193,7 +192,7 @@ class MergeRecordsPage(RecordsPage):
             if id not in rows:
                 raise Http404
             names[:] = [str(rows[row_id]) for row_id in (other_id, id) if row_id in rows]
-            if other_id in rows and self.is_merged(rows[id], rows[other_id]):
+            if other_id in rows and is_merged(rows[id], rows[other_id]):
                 # Another request, such as that of a second click, has merged the records already.
                 return
             are_live = all(row_id in rows and rows[row_id].trashed_at is None for row_id in (id, other_id))
@@ -212,9 +211,6 @@ class MergeRecordsPage(RecordsPage):
             return redirect(self.declaration.row_route, id)
         return self.compare(rows[id], rows[other_id], http_status=422)
 
-    def is_merged(self, kept: ExternallyIdentified, merged: ExternallyIdentified) -> bool:
-        return kept.trashed_at is None and Merge.objects.of_merged(merged).of_kept(kept).active().exists()
-
 
 class MergeClientPage(MergeRecordsPage):
     declaration = LISTS["client"]
@@ -231,6 +227,10 @@ class MergeContactPage(MergeRecordsPage):
 def merge_path(resource: str, id: int, query: dict[str, int] | None = None) -> str:
     """Return the path of the page that merges another record into a client or contact."""
     return reverse(f"team-{resource}-merge", args=[id], query=query)
+
+
+def is_merged(kept: ExternallyIdentified, merged: ExternallyIdentified) -> bool:
+    return kept.trashed_at is None and Merge.objects.of_merged(merged).of_kept(kept).active().exists()
 
 
 def version_of(kept: ExternallyIdentified, merged: ExternallyIdentified) -> str:
@@ -264,9 +264,7 @@ class UndoMergeView(TeamPage):
     """Undoing a merge, from the page of one of its records."""
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        merge: Merge | None = request.account.merges.accessible_to(request.user).filter(id=id).first()
-        if merge is None:
-            raise Http404
+        merge: Merge = get_object_or_404(request.account.merges.accessible_to(request.user), id=id)
         merge.account = request.account
         if self.perform(lambda: merge.undo(by=request.user)):
             messages.success(request, _("The merge is undone. Both records are back."))

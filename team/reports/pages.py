@@ -4,21 +4,18 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 
-from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.default_names import pipeline_name
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.pages.errors import error_sentence
 from core.pages.formatting import amount_text
 from team.exports.csv_files import csv_writer, guarded, number_cell
+from team.fields.names import people_of
 from team.menu.pages import TeamPage, TeamRequest
 from team.reports.charts import chart_of
 from team.reports.periods import DEFAULT_MONTHS
 from team.reports.queries import REPORTS, Report, ReportQuery
 from team.reports.tables import ColumnKind, ReportColumn, Table
-
-# The most users in the choices of the form.
-MAX_USERS = 500
 
 
 class ReportPage(TeamPage):
@@ -90,10 +87,7 @@ class ReportPage(TeamPage):
         return pipelines if len(pipelines) > 1 else []
 
     def people(self, report: Report) -> list[tuple[int, str]]:
-        if not report.has_responsible:
-            return []
-        team = self.request.account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
-        return [(id, name or login) for id, name, login in team[:MAX_USERS]]
+        return people_of(self.request.account) if report.has_responsible else []
 
 
 def csv_response(report: Report, table: Table) -> HttpResponse:

@@ -17,7 +17,6 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext
 from django.utils.translation import gettext as _
 
-from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.default_names import pipeline_name, status_name
 from accounts.statuses.models import Status
 from core.db.time_limit import TooSlow
@@ -32,7 +31,7 @@ from core.rows.values import ValuesRow
 from crm.fields.catalogue import Field, grouped
 from crm.fields.conditions import ME, OPERATORS, Condition, Operator, find_field, parameter_name
 from team.fields.cells import Cell, cells_of, value_in
-from team.fields.names import LINKS, Names
+from team.fields.names import LINKS, Names, people_of
 from team.lists.declarations import LISTS
 from team.lists.pages.base import RecordsPage
 from team.lists.queries import MAX_COUNT, ListQuery
@@ -42,8 +41,6 @@ from team.lists.stage_history import LABELS as HISTORY_LABELS
 from team.menu.pages import TeamRequest
 from team.summaries.models import SUM_NAMES
 
-# The most users in the choices of a filter.
-MAX_USERS = 500
 # The number of saved views that have tabs. A page lists all of them.
 MAX_TABS = 6
 # The choice of the form for the parameter `__empty=false`.
@@ -388,8 +385,7 @@ class RecordListPage(RecordsPage):
     def choices(self, field: Field) -> list[tuple[str, str]] | None:
         account = self.request.account
         if field.type == FieldType.USER:
-            team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
-            return [(ME, _("Me")), *((str(id), name or login) for id, name, login in team[:MAX_USERS])]
+            return [(ME, _("Me")), *((str(id), name) for id, name in people_of(account))]
         if field.type == FieldType.STATUS:
             statuses = account.statuses_of_kind(self.declaration.resource)
             return [(str(status.id), status_name(status)) for status in statuses]

@@ -4,7 +4,7 @@ Each form is a page of its own. htmx loads the same form into the dialog of the 
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
@@ -20,7 +20,6 @@ from django.utils.translation import gettext_lazy
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
 from core.db.text import replace_non_xml
-from core.error_responses import error_response
 from core.pages.base import no_content, redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.number_fields import TypedNumberField
@@ -32,7 +31,7 @@ from crm.fields.catalogue import Field, fields_of
 from crm.resources.api.writing import write_row
 from crm.resources.models import CRMResource
 from team.fields.forms import AskingForm, find_clients, form_field, initial_value
-from team.menu.pages import TeamPage, TeamRequest
+from team.menu.pages import ActionsPage, TeamRequest
 
 # The ids of the elements that htmx fills: the dialog of the base template, the clients of a search, and the warning of similar rows.
 DIALOG, FOUND_CLIENTS, SIMILAR = "dialog-content", "new-client-found", "new-similar"
@@ -76,11 +75,11 @@ class RecordForm(AskingForm):
         return values | {name: values[name].text for name in self.numbers if values.get(name)}
 
 
-class NewRecordPage(CreatingPage, TeamPage):
+class NewRecordPage(CreatingPage, ActionsPage):
     """The form for a new row: the most used fields, and the required ones."""
 
     template_name = "team/records/new.html"
-    actions = {"save": "create", "another": "create", "find": "show_found_clients"}
+    actions = {"": "create", "save": "create", "another": "create", "find": "show_found_clients"}
     resource = ""
     model: type[CRMResource]
     # The built-in fields of the form, in order.
@@ -123,13 +122,6 @@ class NewRecordPage(CreatingPage, TeamPage):
         found = find_similar(request.account, request.user, **values)
         return self.render("team/records/similar.html", found=[(row, record_path(row.kind, row.id)) for row in found])
 
-    def post(self, request: TeamRequest) -> HttpResponse:
-        action = self.actions.get(request.POST.get("do") or "save")
-        if action is None:
-            return error_response(request, 400)
-        response: HttpResponse = getattr(self, action)(request)
-        return response
-
     def show(self, form: RecordForm, *, client_id: int | None = None, q: str = "") -> HttpResponse:
         found: list[Client] = []
         if self.chooses_client:
@@ -148,18 +140,19 @@ class NewRecordPage(CreatingPage, TeamPage):
             q=q,
         )
 
-    def show_found_clients(self, request: TeamRequest) -> HttpResponse:
+    def show_found_clients(self) -> HttpResponse:
         """Show the form with the values that were sent, and with the clients that the search finds."""
-        fields = {field.name: field for field in self.fields()}
+        sent = self.request.POST
         initial = {
-            name: request.POST.getlist(name) if fields[name].type == "choices" else request.POST[name]
-            for name in fields
-            if name in request.POST
+            field.name: sent.getlist(field.name) if field.type == "choices" else sent[field.name]
+            for field in self.fields()
+            if field.name in sent
         }
-        client_id = parse_id(request.POST.get("client_id"))
-        return self.show(self.form(initial=initial), client_id=client_id, q=request.POST.get("client_q", ""))
+        client_id = parse_id(sent.get("client_id"))
+        return self.show(self.form(initial=initial), client_id=client_id, q=sent.get("client_q", ""))
 
-    def create(self, request: TeamRequest) -> HttpResponse:
+    def create(self) -> HttpResponse:
+        request = self.request
         form, client_id = self.form(request.POST), parse_id(request.POST.get("client_id"))
         row: Any = None
         if form.is_valid():
@@ -205,7 +198,8 @@ class NewRecordPage(CreatingPage, TeamPage):
 
         def create() -> CRMResource:
             check_client()
-            return write_row(self.model(account=account), data | remove_none(links), by=user)
+            given = {name: id for name, id in links.items() if id is not None}
+            return write_row(self.model(account=account), data | given, by=user)
 
         def change(row: CRMResource) -> None:
             check_client()
@@ -227,10 +221,6 @@ class NewRecordPage(CreatingPage, TeamPage):
         names = dict(clients_of(self.request).filter(id__in=ids).values_list("id", "name"))
         saved, sent = (names.get(id, "") for id in ids)
         return [(_("Client"), saved, sent)]
-
-
-def remove_none(values: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 class NewClientPage(NewRecordPage):

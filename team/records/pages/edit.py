@@ -9,10 +9,8 @@ from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
 from accounts.users.models import User
-from core.db.text import replace_non_xml
 from core.pages.base import redirect, referring_path, safe_path
 from core.rows.declared import FieldType
-from core.search.queries import MAX_QUERY_LENGTH
 from crm.fields.catalogue import Field
 from crm.resources.models import CRMResource
 from team.fields.cells import Cell, cells_of, value_in
@@ -21,7 +19,7 @@ from team.fields.forms import FieldEdit, FieldForm, editable_field
 from team.fields.names import LINKS, Names
 from team.lists.declarations import RecordList
 from team.lists.pages.base import RecordsPage
-from team.menu.pages import TeamRequest
+from team.menu.pages import TeamRequest, search_text
 from team.records.pages.record import ClientPage, ContactPage, DealPage, RecordPage
 
 
@@ -55,13 +53,12 @@ class EditFieldPage(RecordsPage):
         row, field = self.find(id)
         if request.htmx and "cancel" in request.GET:
             return self.show_value(row.id, field)
-        q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
-        form = FieldForm(field, request.account, request.user, row, q=q)
-        return self.show_form(row, field, form, q=q)
+        q = search_text(request.GET)
+        return self.show_form(row, field, FieldForm(field, request.account, request.user, row, q=q), q=q)
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
         row, field = self.find(id)
-        q = replace_non_xml(request.POST.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        q = search_text(request.POST)
         if request.POST.get("do") == "find":
             return self.show_form(row, field, FieldForm(field, request.account, request.user, row, q=q), q=q)
         edit = FieldEdit(request.account, request.user, row, field, request.POST)

@@ -9,23 +9,22 @@ from typing import Any
 from django.contrib import messages
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
 from accounts.layout.settings import parse_id
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
-from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.pages.base import redirect
 from core.rows.access import Access, prepared_access
-from core.search.queries import MAX_QUERY_LENGTH
 from crm.fields.catalogue import fields_of, grouped
 from crm.resources.models import CRMResource
 from team.bulk.actions import ACTIONS, Action
 from team.fields.facts import as_status, fact_of, shown_fields, with_linked_names
 from team.lists.declarations import LISTS
-from team.menu.pages import TeamRequest
+from team.menu.pages import ActionsPage, TeamRequest, search_text
 from team.merges.pages import annotate_merges, merge_of_trashed, merge_path, merges_of
 from team.notes.forms import Composer
 from team.records.pages.panels import (
@@ -44,12 +43,11 @@ from team.summaries.models import with_stored_values
 from team.timeline.pages import PAGE_SIZE, timeline_section
 
 
-class RecordPage(Composer):
+class RecordPage(ActionsPage, Composer):
     """The base of the pages of one record. A record in the trash has only its name and, for those who may, a button to restore it."""
 
     template_name = "team/records/record.html"
-    # The method for each value of `do`.
-    actions: dict[str, str] = {"trash": "trash", "restore": "restore", "compose": "compose", "tick": "complete_task"}
+    actions = {"trash": "trash", "restore": "restore", "compose": "compose", "tick": "complete_task"}
 
     def rows(self) -> QuerySet[Model]:
         """Return the records that the user may access, including those in the trash."""
@@ -110,15 +108,9 @@ class RecordPage(Composer):
         """Return whether the user may restore the record: an admin, or the user who moved it to the trash."""
         return self.request.user.is_admin or row.trashed_by_id == self.request.user.id
 
-    def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        act = self.actions.get(request.POST.get("do", ""))
-        return error_response(request, 400) if act is None else getattr(self, act)(id)
-
     def lock(self, id: int) -> CRMResource:
         """Return the record, locked until the transaction ends."""
-        row: CRMResource | None = self.rows().locked().filter(id=id).first()  # type: ignore[attr-defined]
-        if row is None:
-            raise Http404
+        row: CRMResource = get_object_or_404(self.rows().locked(), id=id)  # type: ignore[attr-defined]
         return row
 
     def trash(self, id: int) -> HttpResponse:
@@ -149,12 +141,10 @@ class RecordPage(Composer):
     def complete_task(self, id: int) -> HttpResponse:
         """Close a task, whatever it belongs to now."""
         task_id = parse_id(self.request.POST.get("task"))
-        tasks = self.request.account.posts.live().filter(category_id=None, id=task_id or 0)
+        tasks = self.request.account.posts.live().filter(category_id=None).accessible_to(self.request.user)
 
         def act() -> None:
-            task = tasks.accessible_to(self.request.user).locked().first()
-            if task is None:
-                raise Http404
+            task = get_object_or_404(tasks.locked(), id=task_id or 0)
             if not task.closed:
                 task.write({"closed": True}, by=self.request.user)
 
@@ -183,7 +173,7 @@ class CustomerPage(UserLinksMixin, RecordPage):
         return annotate_merges(super().annotated(rows, account, access), cls.declaration.resource, access)
 
     def panels(self, row: Any) -> dict[str, Any]:
-        vote_q = replace_non_xml(self.request.GET.get("vote_q", ""))[:MAX_QUERY_LENGTH].strip()
+        vote_q = search_text(self.request.GET, "vote_q")
         user_links = self.user_links_context(self.link, row.id)
         return {
             **super().panels(row),
@@ -210,9 +200,7 @@ class CustomerPage(UserLinksMixin, RecordPage):
         post_id = parse_id(self.request.POST.get("post"))
 
         def act() -> None:
-            post = self.request.account.posts.listed_for(user).locked().filter(id=post_id or 0).first()
-            if post is None:
-                raise Http404
+            post = get_object_or_404(self.request.account.posts.listed_for(user).locked(), id=post_id or 0)
             post.cast_proxy_vote(by=user, **{self.link: row.id})
 
         self.perform(act, success_message=_("The vote of %(name)s counts.") % {"name": str(row)})
@@ -258,9 +246,7 @@ class ContactPage(CustomerPage):
         def act() -> None:
             sent = {"contact_list_id": parse_id(self.request.POST.get("contact_list_id"))}
             list_id = action.read(sent, self.declaration.resource, account, user)
-            row = action.prepare(self.rows().live().locked()).filter(id=id).first()  # type: ignore[attr-defined]
-            if row is None:
-                raise Http404
+            row = get_object_or_404(action.prepare(self.rows().live().locked()), id=id)  # type: ignore[attr-defined]
             row.account = account
             action.apply([row], list_id, by=user)
 

@@ -18,16 +18,15 @@ from accounts.layout.settings import parse_id
 from accounts.users.models import User
 from core.db.prepared import prepared
 from core.db.tenancy import account_of, fold
-from core.db.text import replace_non_xml
 from core.http import throttling
 from core.pages.base import redirect
 from core.pages.templates import render_part
 from core.rows.access import prepared_access
 from core.rows.values import ValuesRow
-from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
+from core.search.queries import search, search_transaction
 from crm.user_links.models import UserLink, UserLinkQuerySet, active_members
 from team.lists.pages.base import RecordsPage
-from team.menu.pages import TeamRequest
+from team.menu.pages import TeamRequest, search_text
 
 # The limits of the links that a panel shows, of the users that a search compares, and of those that it shows.
 MAX_LINKS, MAX_CANDIDATES, MAX_FOUND = 50, 50, 8
@@ -119,7 +118,7 @@ class UserLinksMixin(RecordsPage):
     link_actions = {"link_user": "link_user", "confirm_link": "confirm_link", "reject_link": "reject_link"}
 
     def user_links_context(self, link: str, id: int) -> dict[str, Any]:
-        user_q = replace_non_xml(self.request.GET.get("user_q", ""))[:MAX_QUERY_LENGTH].strip()
+        user_q = search_text(self.request.GET, "user_q")
         linked = linked_users_of(self.request, link, id)
         found = find_members(self.request, user_q) if user_q else []
         return {
