@@ -301,11 +301,7 @@ ACTIONS: dict[str, Action] = {
             relation="statuses",
         ),
         ChangeTags(
-            "add_tags",
-            _("Add tags"),
-            ("client", "contact", "deal"),
-            _("Add the tags %(value)s to %(rows)s?"),
-            "tags",
+            "add_tags", _("Add tags"), ("client", "contact", "deal"), _("Add the tags %(value)s to %(rows)s?"), "tags"
         ),
         ChangeTags(
             "remove_tags",

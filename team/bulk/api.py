@@ -39,10 +39,7 @@ MAX_QUERY_LENGTH = 4000
 class SelectedIdsField(WireField):
     """The ids of the rows. Ids that do not exist are reported when the change is carried out."""
 
-    default_error_messages = {
-        "list": "must be a list of ids",
-        "too_many": "are too many (maximum is {most})",
-    }
+    default_error_messages = {"list": "must be a list of ids", "too_many": "are too many (maximum is {most})"}
 
     def to_internal_value(self, data: object) -> list[int]:
         items = to_list(data)

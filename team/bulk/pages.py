@@ -41,6 +41,8 @@ MAX_SELECTED = 100
 MAX_LISTS = 500
 # The choice that empties a field. A form without a choice is an error, so that nobody empties a field by mistake.
 NO_VALUE = "none"
+# The id of the part of the page of a change that htmx refreshes.
+PROGRESS = "progress"
 
 
 def rows_text(resource: str, number: int) -> str:
@@ -108,8 +110,9 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             return error_response(request, 400)
         key = request.POST.get("action", "")
         action = actions_of(selection.resource).get(key)
-        if action is not None and (location := self.location_of(selection, action)) is not None:
-            return redirect(location)
+        # If the form was sent before, its rows may no longer match the query.
+        if action is not None and (id := self.created_row_id(self.form_values(selection, action))):
+            return redirect("team-bulk-change", id)
         if (problem := self.problem_of(selection)) is not None:
             messages.error(request, problem)
             return redirect(selection.list_path)
@@ -189,11 +192,6 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             "value": self.request.POST.get(action.field, ""),
         }
 
-    def location_of(self, selection: BulkSelection, action: Action) -> str | None:
-        """Return the path of the change if the form was sent before. Its rows may no longer match the query."""
-        id = self.created_row_id(self.form_values(selection, action))
-        return reverse("team-bulk-change", args=[id]) if id else None
-
     def apply(self, selection: BulkSelection, action: Action, form: ValueForm, context: dict[str, Any]) -> HttpResponse:
         """Start the change, once for each form, and redirect to its page."""
         try:
@@ -218,9 +216,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             rows=self.request.account.bulk_changes.all(),
             path=lambda change: reverse("team-bulk-change", args=[change.id]),
             saved=lambda change: {action.field: change.value} if action.field else {},
-            choices=lambda change: [
-                (_("Entries"), number_text(change.total), number_text(selection.number)),
-            ],
+            choices=lambda change: [(_("Entries"), number_text(change.total), number_text(selection.number))],
         )
         change = self.create_once(form, creation, self.form_values(selection, action))
         if isinstance(change, HttpResponse):
@@ -293,13 +289,11 @@ class BulkChangePage(BulkChanges):
     """A bulk change: its progress, what it left alone, cancel and undo. While it runs, the page is refreshed."""
 
     template_name = "team/bulk/change.html"
-    # The id of the part of the page that htmx refreshes.
-    PROGRESS = "progress"
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         change = get_object_or_404(self.rows().annotate(author_name=F("author__name")), id=id)
         change.account = request.account
-        is_fragment = request.htmx and request.htmx.target == self.PROGRESS
+        is_fragment = self.fills(PROGRESS)
         declaration = change.declaration
         return self.render(
             "team/bulk/progress.html" if is_fragment else None,

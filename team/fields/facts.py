@@ -13,8 +13,8 @@ from core.rows.access import Access
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field, builtin_fields
 from crm.resources.models import CRMResource
-from team.fields.forms import LINKS, currency_of, display
-from team.fields.names import COLLECTIONS, href_of, name_of_row, name_of_user
+from team.fields.forms import currency_of, display
+from team.fields.names import LINKS, RECORDS, href_of, name_of_row, name_of_user
 
 
 def name_column(column: str) -> str:
@@ -37,8 +37,8 @@ def with_linked_names(rows: QuerySet[Model], resource: str, account: Account, ac
             found[name_column(field.name)] = name_of_user(field.name)
         elif field.type == FieldType.STATUS:
             found["status_data"] = status_of_row()
-        elif field.type in COLLECTIONS:
-            linked = getattr(account, COLLECTIONS[field.type]).live().limited_to(access)
+        elif field.type in RECORDS:
+            linked = getattr(account, f"{field.type}s").live().limited_to(access)
             found[name_column(field.name)] = name_of_row(linked, field.name)
     result: QuerySet[Model] = rows.annotate(**found)
     return result

@@ -40,8 +40,10 @@ def people_of(account: Account, limit: int | None = MAX_USERS) -> list[tuple[int
     return [(id, name or login) for id, name, login in team[:limit]]
 
 
-# The types of fields that link to other rows.
-LINKS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
+# The types of fields that link to records, which have a page, and to other rows.
+RECORDS = (FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
+LINKS = (FieldType.USER, FieldType.STATUS, *RECORDS)
+RECORD_ICONS = {"client": "building-2", "contact": "user", "deal": "handshake"}
 Ids = dict[FieldType, set[int]]
 
 
@@ -91,24 +93,16 @@ def linked_rows(
     elif type == FieldType.USER:
         rows, name = account.users.all(), Coalesce(NullIf("name", nothing), F("login"))
     else:
-        rows = getattr(account, COLLECTIONS[type]).live().accessible_to(user)
+        rows = getattr(account, f"{type}s").live().accessible_to(user)
     return rows.filter(id__in=ids).order_by().values_list(Value(str(type), CharField()), "id", name, *of_status)
-
-
-COLLECTIONS = {FieldType.CLIENT: "clients", FieldType.CONTACT: "contacts", FieldType.DEAL: "deals"}
-ROUTES = {
-    FieldType.CLIENT: "team-client",
-    FieldType.CONTACT: "team-contact",
-    FieldType.DEAL: "team-deal",
-}
 
 
 def href_of(field: Field, value: Any) -> str:
     """Return the address to which a value links."""
     if value in (None, ""):
         return ""
-    if field.type in ROUTES:
-        return path_with_id(ROUTES[field.type], value)
+    if field.type in RECORDS:
+        return path_with_id(f"team-{field.type}", value)
     match field.type:
         case FieldType.EMAIL:
             return f"mailto:{quote(value, safe='@')}"

@@ -178,7 +178,9 @@ class Message(TenantModel):
 
         The names of those that the user may not access are None. This takes up to three statements.
         """
-        found = list(self.message_recipients.problems()[:MAX_SHOWN])
+        states = MessageRecipient.State
+        recipients = self.message_recipients.filter(state__in=(states.SKIPPED, states.FAILED))
+        found = list(recipients.order_by("email_key")[:MAX_SHOWN])
         names = names_of(self.account, found, user)
         return [
             {
@@ -217,11 +219,6 @@ class MessageRecipientQuerySet(models.QuerySet["MessageRecipient"]):
 
     def waiting(self) -> Self:
         return self.filter(state=MessageRecipient.State.PENDING)
-
-    def problems(self) -> Self:
-        """Return the recipients whose e-mail was skipped or failed."""
-        states = MessageRecipient.State
-        return self.filter(state__in=(states.SKIPPED, states.FAILED)).order_by("email_key")
 
     def claim(self, account_id: int, message_id: int) -> "MessageRecipient | None":
         """Mark the next recipient as being sent to, in a transaction that is committed before the e-mail is sent. Return it."""
@@ -303,7 +300,7 @@ class MessageRecipient(models.Model):
             models.CheckConstraint(
                 condition=Q(client_id__isnull=False, contact_id=None) | Q(client_id=None, contact_id__isnull=False),
                 name="message_to_client_or_contact",
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -323,13 +320,9 @@ class MessageRecipient(models.Model):
             setattr(self, name, value)
         return MessageRecipient.objects.filter(pk=self.pk).update(**values)
 
-    def postpone(self, at: datetime) -> None:
-        """Put the recipient back before an attempt to send the e-mail."""
-        self.write(state=self.State.PENDING, due_at=at)
-
-    def retry(self, at: datetime) -> None:
+    def postpone(self, at: datetime, *, failed_attempts: int = 0) -> None:
         """Put the recipient back. The e-mail was certainly not sent."""
-        self.write(state=self.State.PENDING, attempts=self.attempts + 1, due_at=at)
+        self.write(state=self.State.PENDING, attempts=self.attempts + failed_attempts, due_at=at)
 
     @transaction.atomic(savepoint=False)
     def finish(self, state: str, reason: str = "", **values: object) -> None:

@@ -49,6 +49,8 @@ from team.menu.pages import TeamPage, TeamRequest
 
 # The numbers of names in the preview, and of earlier messages.
 MAX_NAMES, MAX_EARLIER = 10, 10
+# The id of the part of the page of a message that htmx refreshes.
+PROGRESS = "progress"
 
 
 class MessageForm(Form):
@@ -152,22 +154,18 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
         return self.show_preview(self.find(id))
 
     def audience(self, post: Post) -> Audience:
-        """Return the recipients that the valid form selects. Raise FieldErrors."""
-        values = self.submitted.cleaned_data
-        return audience_of(
-            self.request.account,
-            self.request.user,
-            post.id,
-            among=values["among"],
-            include_not_asked=values["include_not_asked"],
-        )
+        """Return the recipients that the valid form selects. Raise FieldErrors if a message can't have them."""
+        values = {name: self.submitted.cleaned_data[name] for name in ("among", "include_not_asked")}
+        audience = audience_of(self.request.account, self.request.user, post.id, **values)
+        audience.check_size()
+        return audience
 
     def show_preview(self, post: Post, *, http_status: int = 200, has_changed: bool = False) -> HttpResponse:
         """Return the preview, or the form with its errors."""
         throttling.count_preview(self.request)
         form = self.submitted
         found: list[Audience] = []
-        if not form.is_valid() or not self.submit_form(form, lambda: found.append(self.checked_audience(post))):
+        if not form.is_valid() or not self.submit_form(form, lambda: found.append(self.audience(post))):
             return self.show_form(post, form, is_wrong=True)
         audience, values = found[-1], form.cleaned_data
         content = MessageContent.build(self.request.account, post, values["subject"], values["text"])
@@ -188,11 +186,6 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
             sender=content.sender.name,
             has_changed=has_changed,
         )
-
-    def checked_audience(self, post: Post) -> Audience:
-        audience = self.audience(post)
-        audience.check_size()
-        return audience
 
     def test(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post, form, user = self.find(id), self.submitted, request.user
@@ -254,8 +247,6 @@ class MessagePage(TeamPage):
 
     template_name = "team/mailings/message.html"
     section = "suggestions"
-    # The id of the part of the page that htmx refreshes.
-    PROGRESS = "progress"
 
     def rows(self) -> MessageQuerySet:
         rows: MessageQuerySet = self.request.account.customer_messages.all()
@@ -265,7 +256,7 @@ class MessagePage(TeamPage):
         named = {"author_name": F("author__name"), "post_title": F("post__title")}
         message = get_object_or_404(self.rows().annotate(**named), id=id)
         problems = message.skipped + message.failed
-        is_fragment = request.htmx and request.htmx.target == self.PROGRESS
+        is_fragment = self.fills(PROGRESS)
         return self.render(
             "team/mailings/progress.html" if is_fragment else None,
             message=message,

@@ -30,9 +30,22 @@ class TeamPage(Page):
     def render(self, template: str | None = None, *, http_status: int = 200, **context: object) -> HttpResponse:
         return super().render(template, http_status=http_status, **{"section": self.section} | context)
 
+    def fills(self, element_id: str) -> bool:
+        """Return whether htmx requests the content of an element of the page."""
+        return bool(self.request.htmx) and self.request.htmx.target == element_id
+
+    @property
+    def in_dialog(self) -> bool:
+        """True if the page is loaded into the dialog of the base template."""
+        return self.fills("dialog-content")
+
     def leave(self, row: object, path: str) -> HttpResponse:
         """Return a redirect to `path`, after the user handed the row over to a user whose rows they may not see."""
         messages.success(self.request, _("%(name)s is saved. You do not see it any more.") % {"name": str(row)})
+        return self.go_to(path)
+
+    def go_to(self, path: str) -> HttpResponse:
+        """Return a redirect of the whole page, also if htmx sent the request."""
         return HttpResponse(headers={"HX-Redirect": path}) if self.request.htmx else redirect(path)
 
     def read_page(self, **overrides: int) -> ListPage:

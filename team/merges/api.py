@@ -80,10 +80,7 @@ class NewContactMergeSerializer(ResourceSerializer):
     fields = MergeChoicesField()  # type: ignore[assignment]  # DRF's property has the name too, but keeps its fields elsewhere
 
 
-BODIES: dict[str, type[ResourceSerializer]] = {
-    "client": NewClientMergeSerializer,
-    "contact": NewContactMergeSerializer,
-}
+BODIES: dict[str, type[ResourceSerializer]] = {"client": NewClientMergeSerializer, "contact": NewContactMergeSerializer}
 
 
 class MergeFilters(ListFilters):

@@ -49,28 +49,13 @@ PREFIX = "use:"
 
 
 @dataclass(frozen=True)
-class ValueOption:
-    """One of the values of a field to choose from."""
-
-    choice: Choice
-    text: str
-    is_selected: bool
-
-
-@dataclass(frozen=True)
 class ComparisonRow:
     """A field of the comparison."""
 
-    difference: Difference
-    options: list[ValueOption]
-
-    @property
-    def name(self) -> str:
-        return f"{PREFIX}{self.difference.field.name}"
-
-    @property
-    def label(self) -> str | Promise:
-        return self.difference.field.label
+    name: str
+    label: str | Promise
+    # The values to choose from: the choice, the text, and whether it is selected.
+    options: list[tuple[Choice, str, bool]]
 
 
 class MergeRecordsPage(RecordsPage):
@@ -164,7 +149,8 @@ class MergeRecordsPage(RecordsPage):
     def row(self, difference: Difference, kept: ExternallyIdentified, merged: ExternallyIdentified) -> ComparisonRow:
         is_newer = merged.updated_at > kept.updated_at
         selected = difference.default(prefer=Choice.MERGED if is_newer else Choice.KEPT)
-        posted = self.request.POST.get(f"{PREFIX}{difference.field.name}")
+        name = f"{PREFIX}{difference.field.name}"
+        posted = self.request.POST.get(name)
         if posted in difference.choices:
             selected = Choice(posted)
         texts = {
@@ -172,8 +158,8 @@ class MergeRecordsPage(RecordsPage):
             Choice.MERGED: fact_of(merged, difference.field).text,
             Choice.BOTH: _("Keep both"),
         }
-        options = [ValueOption(choice, texts[choice], choice == selected) for choice in difference.choices]
-        return ComparisonRow(difference, options)
+        options = [(choice, texts[choice], choice == selected) for choice in difference.choices]
+        return ComparisonRow(name, difference.field.label, options)
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
         other_id = parse_id(request.POST.get("with"))

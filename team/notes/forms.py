@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, time
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -32,6 +31,7 @@ from crm.resources.models import CRMResource
 from forum.posts.models import Post
 from forum.texts.markdown import render
 from team.lists.pages.base import RecordsPage
+from team.tasks.queries import time_on
 
 # The kind of the form for which a task is created instead of a note.
 TASK = "task"
@@ -60,8 +60,6 @@ KINDS: dict[str, ComposedKind] = {
         (TASK, gettext_lazy("Task"), "square-check", ("title", "day"), gettext_lazy("The task is added.")),
     )
 }
-# The time of day at which a task is due.
-DUE_TIME = time(9)
 
 
 class NoteForm(Form):
@@ -71,10 +69,7 @@ class NoteForm(Form):
         label=gettext_lazy("Kind"), choices=[(kind, KINDS[kind].title) for kind in Note.Kind], widget=forms.RadioSelect
     )
     content = forms.CharField(
-        label=gettext_lazy("Text"),
-        required=False,
-        max_length=65_536,
-        widget=forms.Textarea(attrs={"rows": 3}),
+        label=gettext_lazy("Text"), required=False, max_length=65_536, widget=forms.Textarea(attrs={"rows": 3})
     )
     noted_at = forms.DateTimeField(
         label=gettext_lazy("When"),
@@ -128,7 +123,7 @@ class ComposerForm(NoteForm):
 
     def task_values(self) -> dict[str, object]:
         day = self.cleaned_data["day"]
-        at = timezone.make_aware(datetime.combine(day, DUE_TIME)) if day else None
+        at = time_on(day) if day else None
         return {"title": self.cleaned_data["title"], "scheduled_at": at, "due_day": day}
 
 

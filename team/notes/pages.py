@@ -23,13 +23,6 @@ from team.notes.forms import NoteForm, as_shown, with_people
 from team.notes.notifications import RECORDS
 
 
-def record_of(note: Note) -> tuple[str, int]:
-    """Return the route and the id of the record that a note is about. The record may be in the trash."""
-    ids = {link: getattr(note, f"{link}_id") or getattr(note, f"trashed_{link}_id") for link in RECORDS}
-    [(route, id)] = [(route, ids[link]) for link, (_model, route) in RECORDS.items() if ids[link] is not None]
-    return route, id
-
-
 class NotePage(ActionsPage):
     """A note, or the button that restores it from the trash."""
 
@@ -50,7 +43,9 @@ class NotePage(ActionsPage):
         return note
 
     def show(self, note: Note, *, http_status: int = 200, **context: Any) -> HttpResponse:
-        route, id = record_of(note)
+        # The record may be in the trash.
+        ids = {link: getattr(note, f"{link}_id") or getattr(note, f"trashed_{link}_id") for link in RECORDS}
+        [(route, id)] = [(route, ids[link]) for link, (_model, route) in RECORDS.items() if ids[link] is not None]
         values = {"item": as_shown(note, self.request.user), "back": reverse(route, args=[id])}
         return self.render(http_status=http_status, **values | context)
 

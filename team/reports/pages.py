@@ -8,8 +8,8 @@ from accounts.statuses.default_names import pipeline_name
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.pages.errors import error_sentence
-from core.pages.formatting import amount_text
-from team.exports.csv_files import csv_writer, guarded, number_cell
+from core.pages.formatting import amount_text, number_text
+from team.exports.streams import csv_writer, guarded
 from team.fields.names import people_of
 from team.menu.pages import TeamPage, TeamRequest
 from team.reports.charts import chart_of
@@ -107,4 +107,4 @@ def csv_value(value: Any, column: ReportColumn, currency: str) -> str:
         return guarded(value or "")
     if column.kind == ColumnKind.MONEY:
         return amount_text(value, currency, is_rounded=column.is_estimate, is_grouped=False)
-    return number_cell(value)
+    return number_text(value, is_grouped=False)

@@ -109,11 +109,3 @@ def write(account_id: int, name: str, ids: list[int]) -> None:
             )
             cursor.execute(WRITE_REVENUE, parameters)
         update_summaries(account_id, **{name if name in ("deals", "contacts") else "clients": ids})
-
-
-def update_all(account_id: int) -> None:
-    """Update all summaries of an account. Each batch is one transaction."""
-    for name in ("deals", "contacts", "clients"):
-        for ids in batches(account_id, name[:-1]):
-            with transaction.atomic():
-                update_summaries(account_id, **{name: ids})

@@ -69,7 +69,12 @@ GROUPS = ("overdue", "today", "week", "later", "none")
 
 def start_of(day: date) -> datetime:
     """Return the beginning of a day in the active time zone."""
-    return timezone.make_aware(datetime.combine(day, time()))
+    return time_on(day, time())
+
+
+def time_on(day: date, time_of_day: time = DEFAULT_TIME) -> datetime:
+    """Return a time of a day in the active time zone."""
+    return timezone.make_aware(datetime.combine(day, time_of_day))
 
 
 def open_tasks(account: Account, user: User) -> PostQuerySet:
@@ -136,9 +141,3 @@ def _due_tasks(account_id: int, user_id: int, until: datetime) -> QuerySet[Model
     # The user is responsible for these tasks, so the user may access them.
     rows = Account(id=account_id).posts.filter(IS_OPEN_TASK, responsible_id=user_id, scheduled_at__lt=until)
     return rows.values_list("id")[: MAX_COUNT + 1]
-
-
-def moved_to(scheduled_at: datetime | None, day: date) -> datetime:
-    """Return the time of a task that is moved to another day. It keeps its time of day."""
-    at = timezone.localtime(scheduled_at).time() if scheduled_at else DEFAULT_TIME
-    return timezone.make_aware(datetime.combine(day, at))

@@ -11,11 +11,9 @@ from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
@@ -31,10 +29,12 @@ from crm.fields.catalogue import Field, fields_of
 from crm.resources.api.writing import write_row
 from crm.resources.models import CRMResource
 from team.fields.forms import AskingForm, find_clients, form_field, initial_value
+from team.lists.declarations import LISTS
+from team.lists.pages.base import RecordsPage
 from team.menu.pages import ActionsPage, TeamRequest
 
-# The ids of the elements that htmx fills: the dialog of the base template, the clients of a search, and the warning of similar rows.
-DIALOG, FOUND_CLIENTS, SIMILAR = "dialog-content", "new-client-found", "new-similar"
+# The ids of the elements that htmx fills: the clients of a search, and the warning of similar rows.
+FOUND_CLIENTS, SIMILAR = "new-client-found", "new-similar"
 MAX_FOUND = 8
 
 
@@ -75,25 +75,19 @@ class RecordForm(AskingForm):
         return values | {name: values[name].text for name in self.numbers if values.get(name)}
 
 
-class NewRecordPage(CreatingPage, ActionsPage):
+class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
     """The form for a new row: the most used fields, and the required ones."""
 
     template_name = "team/records/new.html"
     actions = {"": "create", "save": "create", "another": "create", "find": "show_found_clients"}
-    resource = ""
     model: type[CRMResource]
     # The built-in fields of the form, in order.
     names: tuple[str, ...] = ()
-    title: str | Promise = ""
     chooses_client = False
     warns_of_similar = False
 
-    @property
-    def in_dialog(self) -> bool:
-        return bool(self.request.htmx) and self.request.htmx.target == DIALOG
-
     def fields(self) -> list[Field]:
-        fields = {field.name: field for field in fields_of(self.request.account, self.resource)}
+        fields = {field.name: field for field in fields_of(self.request.account, self.declaration.resource)}
         required = [field for field in fields.values() if field.definition and field.required]
         return [*(fields[name] for name in self.names), *required]
 
@@ -105,22 +99,16 @@ class NewRecordPage(CreatingPage, ActionsPage):
         return {"responsible_id": self.request.user.id}
 
     def get(self, request: TeamRequest) -> HttpResponse:
-        if request.htmx and request.htmx.target == FOUND_CLIENTS:
+        if self.fills(FOUND_CLIENTS):
             q = request.GET.get("client_q", "")
-            return self.render(
-                "team/records/client_choices.html",
-                found=find_clients(request.account, request.user, q, enough=MAX_FOUND),
-                q=q,
-            )
-        if request.htmx and request.htmx.target == SIMILAR:
-            return self.show_similar(request)
+            found = find_clients(request.account, request.user, q, enough=MAX_FOUND)
+            return self.render("team/records/client_choices.html", found=found, q=q)
+        if self.fills(SIMILAR):
+            values = {name: replace_non_xml(request.GET.get(name, "")) for name in ("name", "email", "tax_no")}
+            similar = find_similar(request.account, request.user, **values)
+            pairs = [(row, record_path(row.kind, row.id)) for row in similar]
+            return self.render("team/records/similar.html", found=pairs)
         return self.show(self.form(initial=self.initial()), client_id=parse_id(request.GET.get("client_id")))
-
-    def show_similar(self, request: TeamRequest) -> HttpResponse:
-        """Respond with a warning of the clients and contacts that are similar to the one that the user enters."""
-        values = {name: replace_non_xml(request.GET.get(name, "")) for name in ("name", "email", "tax_no")}
-        found = find_similar(request.account, request.user, **values)
-        return self.render("team/records/similar.html", found=[(row, record_path(row.kind, row.id)) for row in found])
 
     def show(self, form: RecordForm, *, client_id: int | None = None, q: str = "") -> HttpResponse:
         found: list[Client] = []
@@ -131,7 +119,7 @@ class NewRecordPage(CreatingPage, ActionsPage):
         return self.render_form(
             form,
             "team/records/new_form.html" if self.in_dialog else None,
-            heading=self.title,
+            heading=self.declaration.new_label,
             in_dialog=self.in_dialog,
             chooses_client=self.chooses_client,
             warns_of_similar=self.warns_of_similar,
@@ -163,7 +151,9 @@ class NewRecordPage(CreatingPage, ActionsPage):
             return self.show(form, client_id=client_id, q=request.POST.get("client_q", ""))
         is_kept = request.user.access.includes(row)
         if is_kept:
-            messages.success(request, format_html(_("{name} is added."), name=linked(self.resource, row.id, row.name)))
+            messages.success(
+                request, format_html(_("{name} is added."), name=linked(self.declaration.resource, row.id, row.name))
+            )
         else:
             messages.success(request, _("%(name)s is added. You do not see it any more.") % {"name": row.name})
         if request.POST.get("do") == "another":
@@ -172,21 +162,23 @@ class NewRecordPage(CreatingPage, ActionsPage):
         if self.in_dialog:
             # The page behind the dialog is loaded again, and shows the message.
             response = no_content()
-            response.headers["HX-Trigger"] = json.dumps({"record-created": self.resource, "dialog-close": ""})
+            response.headers["HX-Trigger"] = json.dumps(
+                {"record-created": self.declaration.resource, "dialog-close": ""}
+            )
             return response
-        return redirect(record_path(self.resource, row.id) if is_kept else reverse(f"team-{self.resource}s"))
+        return redirect(record_path(self.declaration.resource, row.id) if is_kept else reverse(self.declaration.route))
 
     def add_another(self, client_id: int | None) -> HttpResponse:
         if self.in_dialog:
             response = self.show(self.form(initial=self.initial()), client_id=client_id)
-            response.headers["HX-Trigger"] = json.dumps({"record-created": self.resource})
+            response.headers["HX-Trigger"] = json.dumps({"record-created": self.declaration.resource})
             return response
         query = {"client_id": client_id} if self.chooses_client and client_id else {}
-        return redirect(reverse(f"team-{self.resource}-new", query=query))
+        return redirect(reverse(f"{self.declaration.row_route}-new", query=query))
 
     def creation(self, form: RecordForm, client_id: int | None) -> Creation[CRMResource]:
         account, user = self.request.account, self.request.user
-        rows = getattr(account, str(self.model._meta.default_related_name))
+        rows = getattr(account, self.declaration.collection)
         fields = self.fields()
         links = {"client_id": client_id} if self.chooses_client else {}
         data = {name: value for name, value in form.cleaned_data.items() if value not in ("", [])}
@@ -208,7 +200,7 @@ class NewRecordPage(CreatingPage, ActionsPage):
         return Creation(
             create=create,
             rows=rows.live().locked(),
-            path=lambda row: record_path(self.resource, row.id),
+            path=lambda row: record_path(self.declaration.resource, row.id),
             saved=lambda row: {field.name: initial_value(field, field.value_of(row)) for field in fields},
             change=change,
             choices=self.compare_clients if self.chooses_client else lambda row: (),
@@ -224,30 +216,24 @@ class NewRecordPage(CreatingPage, ActionsPage):
 
 
 class NewClientPage(NewRecordPage):
-    section = "clients"
-    resource = "client"
+    declaration = LISTS["client"]
     model = Client
     names = ("name", "email", "phone", "tax_no", "city", "status_id", "responsible_id", "tags")
-    title = gettext_lazy("New client")
     warns_of_similar = True
 
 
 class NewContactPage(NewRecordPage):
-    section = "contacts"
-    resource = "contact"
+    declaration = LISTS["contact"]
     model = Contact
     names = ("name", "email", "phone", "position", "responsible_id", "tags")
-    title = gettext_lazy("New contact")
     chooses_client = True
     warns_of_similar = True
 
 
 class NewDealPage(NewRecordPage):
-    section = "deals"
-    resource = "deal"
+    declaration = LISTS["deal"]
     model = Deal
     names = ("name", "price", "currency", "status_id", "expected_close_date", "responsible_id", "tags")
-    title = gettext_lazy("New deal")
     chooses_client = True
 
     def initial(self) -> dict[str, object]:

@@ -7,17 +7,14 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.account.models import Account
-from accounts.users.models import User
 from core.pages.base import redirect, referring_path, safe_path
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field
 from crm.resources.models import CRMResource
-from team.fields.cells import Cell, cells_of, value_in
+from team.fields.cells import cells_of, value_in
 from team.fields.facts import fact_of
 from team.fields.forms import FieldEdit, FieldForm, editable_field
 from team.fields.names import LINKS, Names
-from team.lists.declarations import RecordList
 from team.lists.pages.base import RecordsPage
 from team.menu.pages import TeamRequest, search_text
 from team.records.pages.record import ClientPage, ContactPage, DealPage, RecordPage
@@ -104,21 +101,14 @@ class EditFieldPage(RecordsPage):
         if not self.is_cell:
             fact = fact_of(self.record_page.find(id), field)
             return self.render("team/records/fact.html", fact=fact, focused=True)
-        cell = read_cell(self.declaration, self.request.account, self.request.user, id, field)
-        if cell is None:
+        account, user, declaration = self.request.account, self.request.user, self.declaration
+        columns = {"id", field.column, *declaration.further_columns}
+        values = declaration.rows_of(account, user).filter(id=id).values(*columns).first()
+        if values is None:
             raise Http404
+        names = Names.read(account, user, [(field.type, value_in(values, field))] if field.type in LINKS else [])
+        [cell] = cells_of(values, [field], names, account.currency, edit_route=declaration.edit_route)
         return self.render("team/records/cell.html", cell=cell, focused=True)
-
-
-def read_cell(declaration: RecordList, account: Account, user: User, id: int, field: Field) -> Cell | None:
-    """Return the cell of one row, or None if the user may not access the row."""
-    columns = {"id", field.column, *declaration.further_columns}
-    row = declaration.rows_of(account, user).filter(id=id).values(*columns).first()
-    if row is None:
-        return None
-    links = [(field.type, value_in(row, field))] if field.type in LINKS else []
-    names = Names.read(account, user, links)
-    return cells_of(row, [field], names, account.currency, edit_route=declaration.edit_route)[0]
 
 
 class EditClientPage(EditFieldPage):

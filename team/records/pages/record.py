@@ -34,10 +34,10 @@ from team.records.pages.panels import (
     external_ids_of,
     feedback_of,
     find_suggestions,
+    stages_of,
     summary_of,
     tasks_of,
 )
-from team.records.pages.stages import stages_of
 from team.records.pages.user_links import UserLinksMixin
 from team.summaries.models import with_stored_values
 from team.timeline.pages import PAGE_SIZE, timeline_section
@@ -188,15 +188,11 @@ class CustomerPage(UserLinksMixin, RecordPage):
             "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
         }
 
-    def find_live(self, id: int) -> CRMResource:
-        row = self.find(id)
-        if row.trashed_at is not None:
-            raise Http404
-        return row
-
     def vote(self, id: int) -> HttpResponse:
         """Cast the vote of the customer for a suggestion."""
-        row, user = self.find_live(id), self.request.user
+        row, user = self.find(id), self.request.user
+        if row.trashed_at is not None:
+            raise Http404
         post_id = parse_id(self.request.POST.get("post"))
 
         def act() -> None:
@@ -260,8 +256,4 @@ class DealPage(RecordPage):
     declaration = LISTS["deal"]
 
     def panels(self, row: Any) -> dict[str, Any]:
-        return {
-            **super().panels(row),
-            **stages_of(self.request, row),
-            "external_ids": external_ids_of(row),
-        }
+        return {**super().panels(row), **stages_of(self.request, row), "external_ids": external_ids_of(row)}

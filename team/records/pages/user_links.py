@@ -25,8 +25,8 @@ from core.rows.access import prepared_access
 from core.rows.values import ValuesRow
 from core.search.queries import search, search_transaction
 from crm.user_links.models import UserLink, UserLinkQuerySet, active_members
-from team.lists.pages.base import RecordsPage
 from team.menu.pages import TeamRequest, search_text
+from team.notes.forms import Composer
 
 # The limits of the links that a panel shows, of the users that a search compares, and of those that it shows.
 MAX_LINKS, MAX_CANDIDATES, MAX_FOUND = 50, 50, 8
@@ -48,10 +48,6 @@ class LinkedUsers:
     def confirmed_ids(self) -> list[int]:
         """The ids of the users whose votes and suggestions count for the customer."""
         return [link["user_id"] for link in self.shown if link["state"] == State.CONFIRMED]
-
-
-def name_of_linked_user() -> Coalesce:
-    return Coalesce(NullIf("user__name", Value("")), F("user__login"))
 
 
 def linked_users_of(request: TeamRequest, link: str, id: int) -> LinkedUsers:
@@ -84,7 +80,7 @@ def _first(links: QuerySet[Model], contact_id: Combinable, contact_name: Combina
     order = Case(*(When(state=state, then=Value(number)) for state, number in ORDER.items()), default=Value(0))
     rows = links.annotate(
         order=order,
-        user_name=name_of_linked_user(),
+        user_name=Coalesce(NullIf("user__name", Value("")), F("user__login")),
         of_contact=contact_id,
         contact_name=contact_name or Value(None, output_field=User._meta.get_field("name")),
     )
@@ -104,15 +100,15 @@ def find_members(request: TeamRequest, q: str) -> list[User]:
         ids = search(members, query, list_rows=members, enough=MAX_CANDIDATES, fuzzy=False)[:MAX_CANDIDATES]
         users = {user.id: user for user in members.filter(id__in=ids).only("id", "account_id", "name", "login")}
     words = fold(q).split()
-    found = [users[id] for id in ids if id in users and all(word in fold(names_of(users[id])) for word in words)]
+    found = [
+        users[id]
+        for id in ids
+        if id in users and all(word in fold(f"{users[id].name} {users[id].login}") for word in words)
+    ]
     return found[:MAX_FOUND]
 
 
-def names_of(user: User) -> str:
-    return f"{user.name} {user.login}"
-
-
-class UserLinksMixin(RecordsPage):
+class UserLinksMixin(Composer):
     """The actions of the panel "Forum users" on the pages of clients and contacts."""
 
     link_actions = {"link_user": "link_user", "confirm_link": "confirm_link", "reject_link": "reject_link"}
@@ -133,7 +129,7 @@ class UserLinksMixin(RecordsPage):
         target = {f"{self.declaration.resource}_id": id}
 
         def act() -> None:
-            self.lock_target(id)
+            self.lock_live(id)
             if not active_members(request.account).filter(id=user_id or 0).exists():
                 raise Http404
             link = request.account.user_links.filter(user_id=user_id or 0, **target).locked().first()
@@ -145,21 +141,14 @@ class UserLinksMixin(RecordsPage):
         self.perform(act, success_message=_("The user is linked. Their votes and suggestions count here."))
         return redirect(self.declaration.row_route, id)
 
-    def lock_target(self, id: int) -> None:
-        """Lock the client or contact until the transaction ends. Raise Http404 if it is in the trash."""
-        row = self.lock(id)  # type: ignore[attr-defined]  # the method of RecordPage
-        if row.trashed_at is not None:
-            raise Http404
-
     def confirm_link(self, id: int) -> HttpResponse:
-        self.change_link(State.CONFIRMED, _("The link is confirmed. The user's votes and suggestions count here."))
-        return redirect(self.declaration.row_route, id)
+        message = _("The link is confirmed. The user's votes and suggestions count here.")
+        return self.change_link(id, State.CONFIRMED, message)
 
     def reject_link(self, id: int) -> HttpResponse:
-        self.change_link(State.REJECTED, _("The user is not linked any more."))
-        return redirect(self.declaration.row_route, id)
+        return self.change_link(id, State.REJECTED, _("The user is not linked any more."))
 
-    def change_link(self, state: str, message: str) -> None:
+    def change_link(self, id: int, state: str, message: str) -> HttpResponse:
         """Change the state of the link whose id is the form value `link`."""
         request, link_id = self.request, parse_id(self.request.POST.get("link"))
 
@@ -176,6 +165,7 @@ class UserLinksMixin(RecordsPage):
                 messages.success(request, message)
             else:
                 messages.error(request, _("This link is gone: somebody deleted it in the meantime."))
+        return redirect(self.declaration.row_route, id)
 
 
 def render_user_panel(request: PageRequest, user: User) -> SafeString | str:

@@ -21,9 +21,9 @@ from core.pages.base import redirect
 from core.rows.values import ValuesRow
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
-from team.fields.names import people_of
+from team.fields.names import RECORD_ICONS, people_of
 from team.menu.pages import ActionsPage
-from team.tasks.queries import LINKS, all_tasks, moved_to
+from team.tasks.queries import LINKS, all_tasks, time_on
 
 # The labels and icons of the kinds of tasks.
 KINDS: dict[str, tuple[object, str]] = {
@@ -36,7 +36,6 @@ KINDS: dict[str, tuple[object, str]] = {
     Post.TaskKind.ERROR: (gettext_lazy("Problem"), "bug"),
     Post.TaskKind.IDEA: (gettext_lazy("Idea"), "lightbulb"),
 }
-LINK_ICONS = {"client": "building-2", "contact": "user", "deal": "handshake"}
 NEXT = (("day", gettext_lazy("In a day")), ("week", gettext_lazy("In a week")), ("month", gettext_lazy("In a month")))
 MAX_TICKED = 50
 GONE = gettext_lazy("The task was deleted in the meantime, or you may not see it.")
@@ -46,7 +45,7 @@ def as_item(row: ValuesRow) -> dict[str, object]:
     """Add to the values of a task what the template shows of its kind and its links."""
     label, icon = KINDS.get(row["task_kind"], KINDS[Post.TaskKind.TASK])
     links = [
-        (LINK_ICONS[link], row[f"{link}_name"], reverse(f"team-{link}", args=[row[f"{link}_id"]]))
+        (RECORD_ICONS[link], row[f"{link}_name"], reverse(f"team-{link}", args=[row[f"{link}_id"]]))
         for link in LINKS
         if row[f"{link}_name"]
     ]
@@ -131,7 +130,8 @@ class TaskActions(ActionsPage):
 
         def act() -> None:
             task = self.lock(ids[0] if ids else 0)
-            at = moved_to(task.scheduled_at, day)
+            # The task keeps its time of day.
+            at = time_on(day, timezone.localtime(task.scheduled_at).time()) if task.scheduled_at else time_on(day)
             # The reminder keeps its distance from the time of the task.
             remind_at = task.remind_at and at - (task.scheduled_at - task.remind_at if task.scheduled_at else at - at)
             has_time = task.scheduled_at is not None and task.due_day is None

@@ -1,6 +1,6 @@
 """The pages with the form of a task: a new one, and an existing one."""
 
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from django import forms
@@ -23,7 +23,7 @@ from forum.posts.models import Post
 from team.fields.names import people_of
 from team.menu.pages import TeamPage, TeamRequest
 from team.tasks.pages.actions import GONE, KINDS, NEXT
-from team.tasks.queries import DEFAULT_TIME, LINKS, all_tasks
+from team.tasks.queries import DEFAULT_TIME, LINKS, all_tasks, time_on
 
 LINK_LABELS = {"client": gettext_lazy("Client"), "contact": gettext_lazy("Contact"), "deal": gettext_lazy("Deal")}
 # The values of the reminder, in minutes before the task is due. A blank value reminds when it is due.
@@ -50,14 +50,10 @@ class TaskForm(Form):
     title = forms.CharField(label=gettext_lazy("Title"), max_length=255)
     task_kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=[(kind, KINDS[kind][0]) for kind in KINDS])
     day = forms.DateField(
-        label=gettext_lazy("Day"),
-        required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        label=gettext_lazy("Day"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     )
     time = forms.TimeField(
-        label=gettext_lazy("Time"),
-        required=False,
-        widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
+        label=gettext_lazy("Time"), required=False, widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
     )
     reminder = forms.ChoiceField(label=gettext_lazy("Reminder"), choices=REMINDERS, required=False)
     remind_at = forms.DateTimeField(
@@ -99,7 +95,7 @@ class TaskForm(Form):
         """Return the values for `Post.write`."""
         values = self.cleaned_data
         day, reminder = values["day"], values["reminder"]
-        at = day and timezone.make_aware(datetime.combine(day, values["time"] or DEFAULT_TIME))
+        at = day and time_on(day, values["time"] or DEFAULT_TIME)
         remind_at = values["remind_at"] if reminder == "other" else None
         if reminder not in ("", "other"):
             remind_at = at - timedelta(minutes=int(reminder))
@@ -200,7 +196,7 @@ class TaskFormPage(CreatingPage, TeamPage):
         return self.render("team/tasks/task_links.html", found=self.find(q), q=q)
 
     def get(self, request: TeamRequest) -> HttpResponse:
-        if request.htmx and request.htmx.target == self.FOUND:
+        if self.fills(self.FOUND):
             return self.show_found(request)
         ids = {link: parse_id(request.GET.get(f"{link}_id")) for link in LINKS}
         initial: dict[str, object] = {
@@ -291,7 +287,7 @@ class EditTaskPage(TaskFormPage):
         return {"task": self.find_task(kwargs["id"])}
 
     def get(self, request: TeamRequest, id: int = 0) -> HttpResponse:
-        if request.htmx and request.htmx.target == self.FOUND:
+        if self.fills(self.FOUND):
             return self.show_found(request)
         task = self.find_task(id)
         form = TaskForm(initial=TaskForm.initial_of(task), people=people_of(self.request.account, None))
