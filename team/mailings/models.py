@@ -16,13 +16,13 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.access.rows import AccessQuerySet
 from accounts.account.models import Account
 from accounts.users.models import User
 from core.db import locks
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import Conflict, FieldError, FieldErrors
 from core.rows.access import Access
-from core.rows.limited_rows import LimitedQuerySet
 from forum.posts.models import Post
 from team.mailings.audience import Among, Audience, LeftOut, audience_of
 
@@ -33,16 +33,13 @@ MAX_SHOWN = 100
 MAX_DRAFTS = 100
 
 
-class MessageQuerySet(LimitedQuerySet[Any]):
+class MessageQuerySet(AccessQuerySet[Any]):
     def active(self) -> Self:
         return self.filter(state=Message.State.SENDING)
 
     def limited_to(self, access: Access) -> Self:
         """Return the messages that are accessible. Agents with limited access see their own, and those of their group."""
         return self.filter(access.condition("author_id")) if access.is_limited else self
-
-    def accessible_to(self, user: User) -> Self:
-        return self.limited_to(user.access)
 
 
 class Message(TenantModel):

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.hosts.requests import PageRequest
+from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.mail.sending import single_line, supported_language
@@ -72,6 +72,11 @@ class MessageForm(Form):
         return single_line(self.cleaned_data["subject"])
 
 
+def accessible_messages(request: UserRequest) -> MessageQuerySet:
+    rows: MessageQuerySet = request.account.customer_messages.all()
+    return rows.accessible_to(request.user)
+
+
 class NewMessagePage(CreatingPage, ForumTeamPage):
     """The form and the preview of a message. The preview sends the form again: to test it, to edit it or to send it."""
 
@@ -87,7 +92,8 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
         post = self.find(id)
         if not self.draft_id:
             return self.show_form(post, MessageForm(initial=self.suggested_values(post)))
-        draft = self.drafts().filter(id=self.draft_id, post_id=post.id).values(*MessageForm.base_fields).first()
+        drafts = accessible_messages(request).filter(state=Message.State.DRAFT, post_id=post.id)
+        draft = drafts.filter(id=self.draft_id).values(*MessageForm.base_fields).first()
         if draft is None:
             # The page of the message says what became of the draft.
             return redirect("team-message", self.draft_id)
@@ -97,10 +103,6 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
     def draft_id(self) -> int | None:
         """The id of the draft that the form edits."""
         return parse_id(self.request.POST.get("draft") or self.request.GET.get("draft") or "")
-
-    def drafts(self) -> MessageQuerySet:
-        rows: MessageQuerySet = self.request.account.customer_messages.filter(state=Message.State.DRAFT)
-        return rows.accessible_to(self.request.user)
 
     def suggested_values(self, post: Post) -> dict[str, object]:
         """Return the values of a new form: a text about the suggestion in the language of the account."""
@@ -120,9 +122,7 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
 
     def show_form(self, post: Post, form: MessageForm, *, is_wrong: bool = False) -> HttpResponse:
         account, user = self.request.account, self.request.user
-        earlier = (
-            account.customer_messages.all().accessible_to(user).filter(post_id=post.id).order_by("-id")[:MAX_EARLIER]
-        )
+        earlier = accessible_messages(self.request).filter(post_id=post.id).order_by("-id")[:MAX_EARLIER]
         counts, problem = [], ""
         try:
             candidates = candidates_of(account, user, post.id)
@@ -211,9 +211,7 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
 
         def start() -> Message:
             # If the draft was deleted meanwhile, the values of the form are a new message.
-            draft = (
-                request.account.customer_messages.all().accessible_to(user).locked().filter(id=self.draft_id).first()
-            )
+            draft = accessible_messages(request).locked().filter(id=self.draft_id).first()
             message = draft or Message()
             message.account = request.account
             for name, value in {**values, "post_id": post.id}.items():
@@ -248,13 +246,9 @@ class MessagePage(TeamPage):
     template_name = "team/mailings/message.html"
     section = "suggestions"
 
-    def rows(self) -> MessageQuerySet:
-        rows: MessageQuerySet = self.request.account.customer_messages.all()
-        return rows.accessible_to(self.request.user)
-
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         named = {"author_name": F("author__name"), "post_title": F("post__title")}
-        message = get_object_or_404(self.rows().annotate(**named), id=id)
+        message = get_object_or_404(accessible_messages(request).annotate(**named), id=id)
         problems = message.skipped + message.failed
         is_fragment = self.fills(PROGRESS)
         return self.render(
@@ -274,7 +268,7 @@ class MessagePage(TeamPage):
         post_ids: list[int] = []
 
         def act() -> None:
-            message = get_object_or_404(self.rows().locked(), id=id)
+            message = get_object_or_404(accessible_messages(request).locked(), id=id)
             message.account = request.account
             action(message)
             post_ids.append(message.post_id)

@@ -28,7 +28,7 @@ from core.pages.base import redirect
 from core.rows.access import Access
 from core.search.queries import search, search_transaction
 from crm.clients.models import Client
-from crm.clients.similar import Similar, find_similar
+from crm.clients.similar import find_similar
 from crm.contacts.models import Contact
 from crm.fields.catalogue import grouped
 from crm.resources.external_ids import ExternallyIdentified
@@ -97,7 +97,10 @@ class MergeRecordsPage(RecordsPage):
     def find(self, kept: Client | Contact) -> HttpResponse:
         q = search_text(self.request.GET)
         found = self.search(q, kept.id) if q else []
-        return self.render(title=self.title, row=kept, q=q, found=found, similar=self.similar(kept))
+        values = {"name": kept.name, "email": kept.email or "", "tax_no": getattr(kept, "tax_no", None) or ""}
+        similar = find_similar(self.request.account, self.request.user, **values)
+        others = [record for record in similar if record.kind == self.resource and record.id != kept.id]
+        return self.render(title=self.title, row=kept, q=q, found=found, similar=others)
 
     def search(self, q: str, id: int) -> list[dict[str, object]]:
         """Return the record whose id the text is, or else those that a search finds."""
@@ -109,16 +112,6 @@ class MergeRecordsPage(RecordsPage):
             ids = search(rows, query, enough=MAX_FOUND)[:MAX_FOUND]
             by_id = {row["id"]: row for row in rows.filter(id__in=ids).values(*columns)}
         return [by_id[id] for id in ids if id in by_id]
-
-    def similar(self, kept: Client | Contact) -> list[Similar]:
-        found = find_similar(
-            self.request.account,
-            self.request.user,
-            name=kept.name,
-            email=kept.email or "",
-            tax_no=getattr(kept, "tax_no", None) or "",
-        )
-        return [record for record in found if record.kind == self.resource and record.id != kept.id]
 
     def compare(
         self, kept: ExternallyIdentified, merged: ExternallyIdentified, *, http_status: int = 200

@@ -39,14 +39,6 @@ class BarGroup:
 
 
 @dataclass(frozen=True)
-class ScaleLine:
-    """A horizontal line of the scale."""
-
-    y: int
-    label: str
-
-
-@dataclass(frozen=True)
 class Chart:
     width: int
     height: int
@@ -55,7 +47,8 @@ class Chart:
     label_y: int
     left: int
     groups: list[BarGroup]
-    lines: list[ScaleLine]
+    # The y and the label of each horizontal line of the scale.
+    lines: list[tuple[int, str]]
     legend: list[tuple[int, str | Promise]]
 
 
@@ -95,9 +88,7 @@ def chart_of(table: Table, rows: Sequence[ReportRow]) -> Chart | None:
             title = f"{label}, {table.columns[position].label}: {table.text(row, position)}"
             bars.append(Bar(x + BAR * shift, TOP + HEIGHT - height, height, shift + 1, title))
         groups.append(BarGroup(short_label(row.cells[0].value, label), x + bars_width // 2, bars))
-    lines = [
-        ScaleLine(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)
-    ]
+    lines = [(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)]
     return Chart(
         width=LEFT + len(rows) * group_width,
         height=TOP + HEIGHT + BOTTOM,

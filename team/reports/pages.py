@@ -53,7 +53,7 @@ class ReportPage(TeamPage):
             errors=[error_sentence(error) for error in errors],
             default_months=DEFAULT_MONTHS,
             pipelines=self.pipelines(report),
-            people=self.people(report),
+            people=people_of(self.request.account) if report.has_responsible else [],
             **({} if table is None else self.parts(table)),
         )
 
@@ -85,9 +85,6 @@ class ReportPage(TeamPage):
             for pipeline in self.request.account.pipelines.order_by("position", "id")
         ]
         return pipelines if len(pipelines) > 1 else []
-
-    def people(self, report: Report) -> list[tuple[int, str]]:
-        return people_of(self.request.account) if report.has_responsible else []
 
 
 def csv_response(report: Report, table: Table) -> HttpResponse:

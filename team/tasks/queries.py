@@ -15,6 +15,7 @@ from forum.inbox.tabs import MAX_COUNT
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
 from forum.posts.tasks import IS_OPEN_TASK, IS_TASK
+from team.fields.names import name_of_user
 
 # The number of tasks that the page shows of each group before "more".
 GROUP_SIZE = 15
@@ -114,11 +115,9 @@ def items(account: Account, user: User, ids: Iterable[int]) -> dict[int, ValuesR
         )
         for link, relation in LINKS.items()
     }
-    people = account.users.filter(id=OuterRef("responsible_id"))
     rows = account.posts.filter(id__in=list(ids)).values(
         *COLUMNS,
-        responsible=Subquery(people.values("name")),
-        responsible_login=Subquery(people.values("login")),
+        responsible=name_of_user("responsible_id"),
         **names,
     )
     return {row["id"]: row | {"is_late": is_late(row)} for row in rows}

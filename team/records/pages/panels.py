@@ -102,24 +102,17 @@ def _contacts(
     return contacts.order_by("id").values("id", "name", "position", "email", "phone")[: PANEL_SIZE + 1]
 
 
-@dataclass(frozen=True)
-class ContactLists:
-    """The ids and names of the contact lists that a contact is on, and of those that it can be added to."""
-
-    joined: list[tuple[int, str]]
-    others: list[tuple[int, str]]
-
-
-def contact_lists_of(request: TeamRequest, contact_id: int) -> ContactLists:
+def contact_lists_of(request: TeamRequest, contact_id: int) -> dict[str, list[tuple[int, str]]]:
+    """Return the ids and names of the contact lists that a contact is on, and of those that it can be added to."""
     memberships = ContactListMembership.objects.filter(
         account_id=request.account.id, contact_id=contact_id, contact_list_id=OuterRef("id")
     )
     lists = request.account.contact_lists.live().annotate(is_joined=Exists(memberships))
     found = list(lists.order_by("-is_joined", "name_key", "id").values_list("id", "name", "is_joined")[:MAX_LISTS])
-    return ContactLists(
-        [(id, name) for id, name, is_joined in found if is_joined],
-        [(id, name) for id, name, is_joined in found if not is_joined],
-    )
+    return {
+        "joined": [(id, name) for id, name, is_joined in found if is_joined],
+        "others": [(id, name) for id, name, is_joined in found if not is_joined],
+    }
 
 
 def tasks_of(request: TeamRequest, resource: str, id: int) -> Panel:
