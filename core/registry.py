@@ -1,7 +1,7 @@
 """The registry of resources.
 
-The module `registration` of a subject registers its resources. The trash, the change feed, the OpenAPI document and the API examples read
-the registry, so that they do not depend on particular resources.
+A model declares that its rows are a resource: `api_resource = Resource(…)`. The routes, the trash, the change feed, the OpenAPI document and the
+API examples read the registry, so that they do not depend on particular resources.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -24,32 +24,54 @@ if TYPE_CHECKING:
 Sample = Callable[[Any], QuerySet[Any, Any]]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Resource:
     """A kind of rows that the Account API creates, reads, updates and deletes."""
 
     # The name in JSON bodies, in the trash and in the change feed.
     key: str
-    model: type[Model]
-    # The dotted path of the `ResourceViewSet`. It is imported at first use, because views import models.
-    viewset_path: str
     # The names on pages (singular and plural), and the name of an icon of Lucide.
     label: str | Promise
     plural_label: str | Promise
     icon: str
-    # The segment after `/app/` with which paths of the resource begin.
-    collection: str
+    # The segment after `/app/` with which paths of the resource begin. The default is the plural of the key.
+    collection: str = ""
+    # The dotted path of the `ResourceViewSet`, if it is not in the module `api` of the subject, or not named after the model.
+    viewset_path: str = ""
     # True if rows are customers, on whose behalf the team can vote and write.
     is_customer: bool = False
     # Sample values, by name. In the API examples, they replace the ids of the OpenAPI document. `client` also replaces `client_id`.
-    samples: Mapping[str, Sample] = field(default_factory=dict)
+    # The default is the id of the newest row that the user may read, under the key of the resource.
+    samples: dict[str, Sample] = field(default_factory=dict)
     # The names of the samples for `{id}` in paths, by format (`json`, `xml`). The first sample that exists in the account is used.
     path_samples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    def contribute_to_class(self, model: type[Model], name: str) -> None:
+        """Register the resource. Django calls this for an attribute of a model."""
+        setattr(model, name, self)
+        self.model = model
+        self.collection = self.collection or f"{self.key}s"
+        self.viewset_path = self.viewset_path or f"{self.package}.api.{model.__name__}ViewSet"
+        self.samples.setdefault(self.key, self.newest_id)
+        registry.register(self)
+
+    @property
+    def package(self) -> str:
+        """The subject of the resource: the package with its models."""
+        return self.model.__module__.rpartition(".")[0]
+
     @cached_property
     def viewset(self) -> "type[ResourceViewSet]":
+        """The view. It is imported at first use, because views import models."""
         viewset: type[ResourceViewSet] = import_string(self.viewset_path)
         return viewset
+
+    def newest_id(self, request: Any) -> QuerySet[Any, Any]:
+        """Return the query for the id of the newest row that the user of a request may read."""
+        rows: Any = self.rows_of(request.account)
+        if self.is_trashable:
+            rows = rows.live()
+        return newest_id(rows.accessible_to(request.user) if hasattr(rows, "accessible_to") else rows)
 
     @property
     def is_trashable(self) -> bool:

@@ -2,9 +2,9 @@
 
 The service finds these parts of a subject by their names, so that no list of a whole room has to name them:
 
-- `models` (imported by the module `models` of the room, where Django looks for models) and `jobs`
+- `models`, and `jobs`
 - `registration`, which registers the subject with lower rooms: resources, menu entries, signals, followers of changes
-- `urls` with `urlpatterns`
+- `urls` with `urlpatterns`, beside the routes of its resources (`core.api.routing`)
 - `openapi` and `openapi.yaml`, the schemas, texts and examples of its operations
 - `template_functions`, `templates/` and `static/`
 
@@ -49,6 +49,20 @@ def import_modules(name: str, *, rooms: list[Room] | None = None) -> Iterator[Mo
         for package in room.packages():
             if module_has_submodule(import_module(package), name):
                 yield import_module(f"{package}.{name}")
+
+
+def import_models(room: str, *further: str) -> None:
+    """Import the modules `models` of all subjects of a room, and the `further` modules. The module `models` of the room calls this.
+
+    Django imports that module when all apps are known and before their models are ready.
+    """
+    config = apps.get_app_config(room)
+    subjects = config.subjects if isinstance(config, Room) else ()
+    for subject in subjects:
+        if module_has_submodule(import_module(f"{room}.{subject}"), "models"):
+            import_module(f"{room}.{subject}.models")
+    for name in further:
+        import_module(f"{room}.{name}")
 
 
 def find_parts(name: str) -> Iterator[tuple[str, Path]]:

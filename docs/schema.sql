@@ -68,6 +68,74 @@ BEGIN
     RETURN NEW;
 END $$;
 
+CREATE FUNCTION public.accounts_group_update_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, OLD.search_text, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.name);
+    NEW.search_text := search.fold(coalesce(NEW.name, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.name, ''), 35000), 'A');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, OLD.search_text, NEW.search_text);
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.accounts_pipeline_update_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, OLD.search_text, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.name);
+    NEW.search_text := search.fold(coalesce(NEW.name, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.name, ''), 35000), 'A');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, OLD.search_text, NEW.search_text);
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.accounts_status_update_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, OLD.search_text, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.name);
+    NEW.search_text := search.fold(coalesce(NEW.name, '') || ' ' || coalesce(NEW.code, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.name, '') || ' ' || coalesce(NEW.code, ''), 35000), 'A');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, OLD.search_text, NEW.search_text);
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.accounts_user_update_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, OLD.search_text, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.name);
+    NEW.search_text := search.fold(coalesce(NEW.name, '') || ' ' || coalesce(NEW.login, '') || ' ' || coalesce(NEW.email, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.name, '') || ' ' || coalesce(NEW.login, '') || ' ' || coalesce(NEW.email, ''), 35000), 'A') || setweight(search.words(NEW.account_id, coalesce(NEW.description, ''), 65536), 'D');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, OLD.search_text, NEW.search_text);
+    END IF;
+    RETURN NEW;
+END $$;
+
 CREATE FUNCTION public.core_copy_live_row() RETURNS trigger
     LANGUAGE plpgsql
     AS $_$
@@ -100,6 +168,10 @@ DECLARE
     was_live boolean := TG_OP <> 'INSERT';
     is_live boolean := TG_OP <> 'DELETE';
 BEGIN
+    -- The search of the row was computed again (`manage.py fill_search`).
+    IF current_setting('search.is_filling', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
     IF TG_ARGV[1] = 'trashable' THEN
         was_live := was_live AND OLD.trashed_at IS NULL;
         is_live := is_live AND NEW.trashed_at IS NULL;
@@ -130,6 +202,74 @@ BEGIN
     RETURN NULL;
 END $$;
 
+CREATE FUNCTION public.crm_client_update_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.name);
+    NEW.search_text := search.fold(coalesce(NEW.name, '') || ' ' || coalesce(NEW.email, '') || ' ' || coalesce(NEW.first_name, '') || ' ' || coalesce(NEW.last_name, '') || ' ' || coalesce(NEW.shortcut, '') || ' ' || coalesce(NEW.www, '') || ' ' || coalesce(NEW.city, '') || ' ' || coalesce(NEW.tax_no, '') || ' ' || coalesce(NEW.register_number, '') || ' ' || coalesce(NEW.phone, '') || ' ' || coalesce(NEW.mobile_phone, '') || ' ' || coalesce(NEW.fax, '')) || ' ' || search.compact(coalesce(NEW.tax_no, '') || E'\x01' || coalesce(NEW.register_number, '') || E'\x01' || coalesce(NEW.phone, '') || E'\x01' || coalesce(NEW.mobile_phone, '') || E'\x01' || coalesce(NEW.fax, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.name, '') || ' ' || coalesce(NEW.email, '') || ' ' || coalesce(NEW.first_name, '') || ' ' || coalesce(NEW.last_name, '') || ' ' || coalesce(NEW.shortcut, '') || ' ' || coalesce(NEW.www, '') || ' ' || coalesce(NEW.city, '') || ' ' || coalesce(NEW.tax_no, '') || ' ' || coalesce(NEW.register_number, '') || ' ' || coalesce(NEW.phone, '') || ' ' || coalesce(NEW.mobile_phone, '') || ' ' || coalesce(NEW.fax, '') || ' ' || coalesce(NEW.street, '') || ' ' || coalesce(NEW.street_no, '') || ' ' || coalesce(NEW.post_code, '') || ' ' || coalesce(jsonb_path_query_array(NEW.external_ids, '$.*')::text, ''), 35000), 'A') || setweight(search.words(NEW.account_id, coalesce(NEW.note, '') || ' ' || coalesce(NEW.description, ''), 65536), 'D');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, CASE WHEN NEW.trashed_at IS NULL THEN NEW.search_text END);
+    END IF;
+    RETURN NEW;
+END $_$;
+
+CREATE FUNCTION public.crm_contact_update_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.name);
+    NEW.search_text := search.fold(coalesce(NEW.name, '') || ' ' || coalesce(NEW.email, '') || ' ' || coalesce(NEW.first_name, '') || ' ' || coalesce(NEW.last_name, '') || ' ' || coalesce(NEW.position, '') || ' ' || coalesce(NEW.phone, '') || ' ' || coalesce(NEW.mobile_phone, '')) || ' ' || search.compact(coalesce(NEW.phone, '') || E'\x01' || coalesce(NEW.mobile_phone, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.name, '') || ' ' || coalesce(NEW.email, '') || ' ' || coalesce(NEW.first_name, '') || ' ' || coalesce(NEW.last_name, '') || ' ' || coalesce(NEW.position, '') || ' ' || coalesce(NEW.phone, '') || ' ' || coalesce(NEW.mobile_phone, '') || ' ' || coalesce(jsonb_path_query_array(NEW.external_ids, '$.*')::text, ''), 35000), 'A') || setweight(search.words(NEW.account_id, coalesce(NEW.note, '') || ' ' || coalesce(NEW.description, ''), 65536), 'D');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, CASE WHEN NEW.trashed_at IS NULL THEN NEW.search_text END);
+    END IF;
+    RETURN NEW;
+END $_$;
+
+CREATE FUNCTION public.crm_contactlist_update_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.name);
+    NEW.search_text := search.fold(coalesce(NEW.name, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.name, ''), 35000), 'A');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, CASE WHEN NEW.trashed_at IS NULL THEN NEW.search_text END);
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.crm_deal_update_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $_$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.name);
+    NEW.search_text := search.fold(coalesce(NEW.name, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.name, '') || ' ' || coalesce(jsonb_path_query_array(NEW.external_ids, '$.*')::text, ''), 35000), 'A') || setweight(search.words(NEW.account_id, coalesce(NEW.description, ''), 65536), 'D');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, CASE WHEN NEW.trashed_at IS NULL THEN NEW.search_text END);
+    END IF;
+    RETURN NEW;
+END $_$;
+
 CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -146,6 +286,39 @@ CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
         ; END IF;
                 RETURN NULL;
             END $$;
+
+CREATE FUNCTION public.crm_fielddefinition_update_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, OLD.search_text, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.label);
+    NEW.search_text := search.fold(coalesce(NEW.label, '') || ' ' || coalesce(NEW.key, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.label, '') || ' ' || coalesce(NEW.key, ''), 35000), 'A');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, OLD.search_text, NEW.search_text);
+    END IF;
+    RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.crm_note_update_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_text := search.fold(coalesce(NEW.excerpt, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.excerpt, ''), 35000), 'A') || setweight(search.words(NEW.account_id, coalesce(NEW.content, ''), 65536), 'D');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, CASE WHEN NEW.trashed_at IS NULL THEN NEW.search_text END);
+    END IF;
+    RETURN NEW;
+END $$;
 
 CREATE FUNCTION public.forum_count_notifications() RETURNS trigger
     LANGUAGE plpgsql
@@ -268,6 +441,22 @@ CREATE FUNCTION public.forum_log2_add(a double precision, b double precision) RE
     SELECT CASE WHEN a IS NULL THEN b WHEN b IS NULL THEN a
         ELSE greatest(a, b) + ln(1 + power(2::double precision, greatest(-abs(a - b), -60))) / ln(2::double precision) END
 $$;
+
+CREATE FUNCTION public.forum_post_update_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_text := search.fold(coalesce(NEW.title, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.title, ''), 35000), 'A') || setweight(search.words(NEW.account_id, coalesce(NEW.content, '') || ' ' || coalesce(NEW.response, ''), 65536), 'D');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, CASE WHEN NEW.trashed_at IS NULL THEN NEW.search_text END);
+    END IF;
+    RETURN NEW;
+END $$;
 
 CREATE FUNCTION public.forum_trending(created_at timestamp with time zone, vote_weight double precision) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -529,31 +718,20 @@ CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS 
     )
 $_$;
 
-CREATE FUNCTION search.update_words() RETURNS trigger
+CREATE FUNCTION search.update_words(kind text, account_id bigint, old_text text, new_text text) RETURNS void
     LANGUAGE plpgsql
-    AS $$
-DECLARE
-    was_searched boolean := true;
-    is_searched boolean := TG_OP <> 'DELETE';
+    AS $_$
 BEGIN
-    IF TG_ARGV[0] = 'trashable' THEN
-        was_searched := OLD.trashed_at IS NULL;
-        is_searched := is_searched AND NEW.trashed_at IS NULL;
+    IF old_text IS NOT DISTINCT FROM new_text THEN
+        RETURN;
     END IF;
-    IF was_searched = is_searched AND (TG_OP = 'DELETE' OR OLD.search_text = NEW.search_text) THEN
-        RETURN NULL;
-    END IF;
-    IF TG_OP = 'UPDATE' THEN
-        INSERT INTO core_word (account_id, kind, word, recorded_by)
-        SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid()
-        FROM search.unknown(NEW.account_id, TG_TABLE_NAME, NEW.search_text) AS word
-        ON CONFLICT DO NOTHING;
-    END IF;
-    INSERT INTO core_staleword (account_id, kind, word, recorded_by)
-    SELECT OLD.account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM search.stored_words(OLD.search_text) AS word
+    INSERT INTO core_word (account_id, kind, word, recorded_by)
+    SELECT $2, $1, word, pg_backend_pid() FROM search.unknown($2, $1, new_text) AS word
     ON CONFLICT DO NOTHING;
-    RETURN NULL;
-END $$;
+    INSERT INTO core_staleword (account_id, kind, word, recorded_by)
+    SELECT $2, $1, word, pg_backend_pid() FROM search.stored_words(old_text) AS word
+    ON CONFLICT DO NOTHING;
+END $_$;
 
 CREATE FUNCTION search.words(account_id bigint, text text, length integer) RETURNS tsvector
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
@@ -648,9 +826,9 @@ CREATE TABLE public.accounts_group (
     name_key text,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
-    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
-    search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
+    search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    search_text text DEFAULT ''::text NOT NULL,
+    search_words tsvector DEFAULT ''::tsvector NOT NULL
 );
 ALTER TABLE ONLY public.accounts_group ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -708,9 +886,9 @@ CREATE TABLE public.accounts_pipeline (
     "position" integer NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
-    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
-    search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
+    search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    search_text text DEFAULT ''::text NOT NULL,
+    search_words tsvector DEFAULT ''::tsvector NOT NULL
 );
 ALTER TABLE ONLY public.accounts_pipeline ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -758,9 +936,9 @@ CREATE TABLE public.accounts_status (
     rot_days smallint,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
-    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
-    search_text text GENERATED ALWAYS AS (search.fold((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(code, ''::character varying))::text))) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(code, ''::character varying))::text), 35000), 'A'::"char")) STORED NOT NULL,
+    search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    search_text text DEFAULT ''::text NOT NULL,
+    search_words tsvector DEFAULT ''::tsvector NOT NULL,
     CONSTRAINT status_of_deal CHECK (((((kind)::text = 'deal'::text) AND (outcome IS NOT NULL) AND (pipeline_id IS NOT NULL) AND (probability IS NOT NULL) AND ((probability >= 0) AND (probability <= 100)) AND (((NOT closed) AND ((outcome)::text = 'open'::text)) OR (closed AND ((outcome)::text = ANY ((ARRAY['won'::character varying, 'lost'::character varying])::text[]))))) OR ((NOT ((kind)::text = 'deal'::text)) AND (outcome IS NULL) AND (pipeline_id IS NULL) AND (probability IS NULL) AND (rot_days IS NULL))))
 );
 ALTER TABLE ONLY public.accounts_status ALTER COLUMN account_id SET (n_distinct=2);
@@ -815,9 +993,9 @@ CREATE TABLE public.accounts_user (
     blocked_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
-    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
-    search_text text GENERATED ALWAYS AS (search.fold((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text))) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(login, ''::character varying))::text) || ' '::text) || (COALESCE(email, ''::character varying))::text), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(description, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL
+    search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    search_text text DEFAULT ''::text NOT NULL,
+    search_words tsvector DEFAULT ''::tsvector NOT NULL
 );
 ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -993,9 +1171,9 @@ CREATE TABLE public.crm_client (
     url character varying(255),
     origin character varying(255),
     additional_fields jsonb NOT NULL,
-    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
-    search_text text GENERATED ALWAYS AS (((search.fold((((((((((((((((((((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(email, ''::character varying))::text) || ' '::text) || (COALESCE(first_name, ''::character varying))::text) || ' '::text) || (COALESCE(last_name, ''::character varying))::text) || ' '::text) || (COALESCE(shortcut, ''::character varying))::text) || ' '::text) || (COALESCE(www, ''::character varying))::text) || ' '::text) || (COALESCE(city, ''::character varying))::text) || ' '::text) || (COALESCE(tax_no, ''::character varying))::text) || ' '::text) || (COALESCE(register_number, ''::character varying))::text) || ' '::text) || (COALESCE(phone, ''::character varying))::text) || ' '::text) || (COALESCE(mobile_phone, ''::character varying))::text) || ' '::text) || (COALESCE(fax, ''::character varying))::text)) || ' '::text) || search.compact((((((((((COALESCE(tax_no, ''::character varying))::text || ''::text) || (COALESCE(register_number, ''::character varying))::text) || ''::text) || (COALESCE(phone, ''::character varying))::text) || ''::text) || (COALESCE(mobile_phone, ''::character varying))::text) || ''::text) || (COALESCE(fax, ''::character varying))::text)))) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((((((((((((((((((((((((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(email, ''::character varying))::text) || ' '::text) || (COALESCE(first_name, ''::character varying))::text) || ' '::text) || (COALESCE(last_name, ''::character varying))::text) || ' '::text) || (COALESCE(shortcut, ''::character varying))::text) || ' '::text) || (COALESCE(www, ''::character varying))::text) || ' '::text) || (COALESCE(city, ''::character varying))::text) || ' '::text) || (COALESCE(tax_no, ''::character varying))::text) || ' '::text) || (COALESCE(register_number, ''::character varying))::text) || ' '::text) || (COALESCE(phone, ''::character varying))::text) || ' '::text) || (COALESCE(mobile_phone, ''::character varying))::text) || ' '::text) || (COALESCE(fax, ''::character varying))::text) || ' '::text) || (COALESCE(street, ''::character varying))::text) || ' '::text) || (COALESCE(street_no, ''::character varying))::text) || ' '::text) || (COALESCE(post_code, ''::character varying))::text) || ' '::text) || COALESCE((jsonb_path_query_array(external_ids, '$.*'::jsonpath))::text, ''::text)), 35000), 'A'::"char") || setweight(search.words(account_id, (((COALESCE(note, ''::character varying))::text || ' '::text) || (COALESCE(description, ''::character varying))::text), 65536), 'D'::"char"))) STORED NOT NULL
+    search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    search_text text DEFAULT ''::text NOT NULL,
+    search_words tsvector DEFAULT ''::tsvector NOT NULL
 )
 WITH (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.crm_client ALTER COLUMN account_id SET (n_distinct=2);
@@ -1048,9 +1226,9 @@ CREATE TABLE public.crm_contact (
     description character varying(65536),
     responsible_id bigint,
     additional_fields jsonb DEFAULT '{}'::jsonb NOT NULL,
-    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
-    search_text text GENERATED ALWAYS AS (((search.fold((((((((((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(email, ''::character varying))::text) || ' '::text) || (COALESCE(first_name, ''::character varying))::text) || ' '::text) || (COALESCE(last_name, ''::character varying))::text) || ' '::text) || (COALESCE("position", ''::character varying))::text) || ' '::text) || (COALESCE(phone, ''::character varying))::text) || ' '::text) || (COALESCE(mobile_phone, ''::character varying))::text)) || ' '::text) || search.compact((((COALESCE(phone, ''::character varying))::text || ''::text) || (COALESCE(mobile_phone, ''::character varying))::text)))) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((((((((((((((COALESCE(name, ''::character varying))::text || ' '::text) || (COALESCE(email, ''::character varying))::text) || ' '::text) || (COALESCE(first_name, ''::character varying))::text) || ' '::text) || (COALESCE(last_name, ''::character varying))::text) || ' '::text) || (COALESCE("position", ''::character varying))::text) || ' '::text) || (COALESCE(phone, ''::character varying))::text) || ' '::text) || (COALESCE(mobile_phone, ''::character varying))::text) || ' '::text) || COALESCE((jsonb_path_query_array(external_ids, '$.*'::jsonpath))::text, ''::text)), 35000), 'A'::"char") || setweight(search.words(account_id, (((COALESCE(note, ''::character varying))::text || ' '::text) || (COALESCE(description, ''::character varying))::text), 65536), 'D'::"char"))) STORED NOT NULL
+    search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    search_text text DEFAULT ''::text NOT NULL,
+    search_words tsvector DEFAULT ''::tsvector NOT NULL
 )
 WITH (fillfactor='95', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.crm_contact ALTER COLUMN account_id SET (n_distinct=2);
@@ -1082,9 +1260,9 @@ CREATE TABLE public.crm_contactlist (
     updated_at timestamp with time zone NOT NULL,
     name character varying(255) NOT NULL,
     name_key text,
-    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
-    search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (COALESCE(name, ''::character varying))::text, 35000), 'A'::"char")) STORED NOT NULL
+    search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    search_text text DEFAULT ''::text NOT NULL,
+    search_words tsvector DEFAULT ''::tsvector NOT NULL
 );
 ALTER TABLE ONLY public.crm_contactlist ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -1134,9 +1312,9 @@ CREATE TABLE public.crm_deal (
     stage_entered_at timestamp with time zone,
     board_position bigint,
     additional_fields jsonb DEFAULT '{}'::jsonb NOT NULL,
-    search_name text GENERATED ALWAYS AS (search.name((name)::text)) STORED NOT NULL COLLATE pg_catalog."C",
-    search_text text GENERATED ALWAYS AS (search.fold((COALESCE(name, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (((COALESCE(name, ''::character varying))::text || ' '::text) || COALESCE((jsonb_path_query_array(external_ids, '$.*'::jsonpath))::text, ''::text)), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(description, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL
+    search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    search_text text DEFAULT ''::text NOT NULL,
+    search_words tsvector DEFAULT ''::tsvector NOT NULL
 )
 WITH (fillfactor='95', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.crm_deal ALTER COLUMN account_id SET (n_distinct=2);
@@ -1207,9 +1385,9 @@ CREATE TABLE public.crm_fielddefinition (
     "position" integer NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
-    search_name text GENERATED ALWAYS AS (search.name((label)::text)) STORED NOT NULL COLLATE pg_catalog."C",
-    search_text text GENERATED ALWAYS AS (search.fold((((COALESCE(label, ''::character varying))::text || ' '::text) || (COALESCE(key, ''::character varying))::text))) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS (setweight(search.words(account_id, (((COALESCE(label, ''::character varying))::text || ' '::text) || (COALESCE(key, ''::character varying))::text), 35000), 'A'::"char")) STORED NOT NULL
+    search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    search_text text DEFAULT ''::text NOT NULL,
+    search_words tsvector DEFAULT ''::tsvector NOT NULL
 );
 ALTER TABLE ONLY public.crm_fielddefinition ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -1234,8 +1412,8 @@ CREATE TABLE public.crm_note (
     noted_at timestamp with time zone NOT NULL,
     duration integer,
     mentioned_user_ids bigint[] NOT NULL,
-    search_text text GENERATED ALWAYS AS (search.fold(COALESCE(excerpt, ''::text))) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, COALESCE(excerpt, ''::text), 35000), 'A'::"char") || setweight(search.words(account_id, (COALESCE(content, ''::character varying))::text, 65536), 'D'::"char"))) STORED NOT NULL,
+    search_text text DEFAULT ''::text NOT NULL,
+    search_words tsvector DEFAULT ''::tsvector NOT NULL,
     CONSTRAINT note_of_one_row CHECK ((num_nonnulls(client_id, trashed_client_id, contact_id, trashed_contact_id, deal_id, trashed_deal_id) = 1))
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
@@ -1490,8 +1668,8 @@ CASE
     WHEN (private OR (NOT approved) OR ((kind)::text = 'private'::text)) THEN 2
     ELSE 1
 END) STORED,
-    search_text text GENERATED ALWAYS AS (search.fold((COALESCE(title, ''::character varying))::text)) STORED NOT NULL,
-    search_words tsvector GENERATED ALWAYS AS ((setweight(search.words(account_id, (COALESCE(title, ''::character varying))::text, 35000), 'A'::"char") || setweight(search.words(account_id, (((COALESCE(content, ''::character varying))::text || ' '::text) || (COALESCE(response, ''::character varying))::text), 65536), 'D'::"char"))) STORED NOT NULL,
+    search_text text DEFAULT ''::text NOT NULL,
+    search_words tsvector DEFAULT ''::tsvector NOT NULL,
     CONSTRAINT completion_of_task CHECK (((category_id IS NOT NULL) OR ((NOT closed) AND (completed_at IS NULL)) OR (closed AND (completed_at IS NOT NULL)))),
     CONSTRAINT post_of_forum_or_task CHECK ((((category_id IS NOT NULL) AND (forum_id IS NOT NULL) AND ((task_kind)::text = 'feedback'::text)) OR ((category_id IS NULL) AND (forum_id IS NULL) AND (NOT ((task_kind)::text = 'feedback'::text)))))
 )
@@ -2611,6 +2789,14 @@ CREATE INDEX vote_of_user ON public.forum_vote USING btree (account_id, user_id,
 
 CREATE INDEX word_spelling ON public.core_word USING gin (account_id, kind public.text_ops, word public.gin_trgm_ops);
 
+CREATE TRIGGER accounts_group_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, search_text ON public.accounts_group FOR EACH ROW EXECUTE FUNCTION public.accounts_group_update_search();
+
+CREATE TRIGGER accounts_pipeline_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, search_text ON public.accounts_pipeline FOR EACH ROW EXECUTE FUNCTION public.accounts_pipeline_update_search();
+
+CREATE TRIGGER accounts_status_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, code, search_text ON public.accounts_status FOR EACH ROW EXECUTE FUNCTION public.accounts_status_update_search();
+
+CREATE TRIGGER accounts_user_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, login, email, description, search_text ON public.accounts_user FOR EACH ROW EXECUTE FUNCTION public.accounts_user_update_search();
+
 CREATE TRIGGER add_words AFTER INSERT ON public.accounts_group REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
 
 CREATE TRIGGER add_words AFTER INSERT ON public.accounts_pipeline REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
@@ -2655,9 +2841,23 @@ CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_proxyvote REFERENCIN
 
 CREATE TRIGGER count_withdrawn AFTER DELETE ON public.forum_vote REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 
+CREATE TRIGGER crm_client_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, email, first_name, last_name, shortcut, www, city, tax_no, register_number, phone, mobile_phone, fax, street, street_no, post_code, external_ids, note, description, trashed_at, search_text ON public.crm_client FOR EACH ROW EXECUTE FUNCTION public.crm_client_update_search();
+
+CREATE TRIGGER crm_contact_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, email, first_name, last_name, "position", phone, mobile_phone, external_ids, note, description, trashed_at, search_text ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION public.crm_contact_update_search();
+
+CREATE TRIGGER crm_contactlist_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, trashed_at, search_text ON public.crm_contactlist FOR EACH ROW EXECUTE FUNCTION public.crm_contactlist_update_search();
+
+CREATE TRIGGER crm_deal_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, external_ids, description, trashed_at, search_text ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_deal_update_search();
+
 CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
 
+CREATE TRIGGER crm_fielddefinition_update_search BEFORE INSERT OR DELETE OR UPDATE OF label, key, search_text ON public.crm_fielddefinition FOR EACH ROW EXECUTE FUNCTION public.crm_fielddefinition_update_search();
+
+CREATE TRIGGER crm_note_update_search BEFORE INSERT OR DELETE OR UPDATE OF excerpt, content, trashed_at, search_text ON public.crm_note FOR EACH ROW EXECUTE FUNCTION public.crm_note_update_search();
+
 CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
+
+CREATE TRIGGER forum_post_update_search BEFORE INSERT OR DELETE OR UPDATE OF title, content, response, trashed_at, search_text ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_post_update_search();
 
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('group');
 
@@ -2756,28 +2956,6 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.team_savedview FOR EACH ROW WHEN 
 CREATE TRIGGER take_id BEFORE INSERT ON public.webhooks_delivery FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.webhooks_endpoint FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
-
-CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.accounts_group FOR EACH ROW EXECUTE FUNCTION search.update_words();
-
-CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.accounts_pipeline FOR EACH ROW EXECUTE FUNCTION search.update_words();
-
-CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.accounts_status FOR EACH ROW EXECUTE FUNCTION search.update_words();
-
-CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.accounts_user FOR EACH ROW EXECUTE FUNCTION search.update_words();
-
-CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
-
-CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
-
-CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.crm_contactlist FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
-
-CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
-
-CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.crm_fielddefinition FOR EACH ROW EXECUTE FUNCTION search.update_words();
-
-CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.crm_note FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
-
-CREATE TRIGGER update_words AFTER DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
 
 CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 

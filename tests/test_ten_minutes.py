@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.examples import ROOT
 
-FIELD = '    nickname = TrimmedText(_("Nickname"), group="company", not_searched="few clients have one")\n'
+FIELD = '    nickname = TrimmedText(_("Nickname"), group="company", searched="short")\n'
 # A test of the copy: the field is in every place that derives from its declaration.
 CHECK = """
 from core.openapi.document import document
@@ -31,6 +31,8 @@ def test_the_field_is_everywhere(acme):
     assert refused.json()["errors"] == {"nickname": ["is too long (maximum is 255 characters)"]}
     found = json.get("/app/clients.json", params={"nickname__contains": "nni"}).json()
     assert [row["id"] for row in found] == [client["id"]]
+    for query in ("annie", "nni"):
+        assert [row["id"] for row in json.get("/app/clients.json", params={"q": query}).json()] == [client["id"]]
 
     page = acme.page(acme.alice)
     listed = page.get("/app/clients?columns=nickname&nickname=Annie")
@@ -94,7 +96,7 @@ def test_a_field_takes_one_line(tree):
     command = (python, "manage.py", "makemigrations", "crm", "-n", "client_nickname")
     assert "+ Add field nickname to client" in run(tree, *command, DATABASE_URL=unused)
     migration = (tree / "crm" / "migrations" / "0002_client_nickname.py").read_text()
-    assert re.findall(r"migrations\.(\w+)\(", migration) == ["AddField"]
+    assert re.findall(r"migrations\.(\w+)\(", migration) == ["AddField", "RunSQL"]
     run(tree, "make", "messages")
     catalogue = tree / "locale" / "pl" / "LC_MESSAGES" / "django.po"
     catalogue.write_text(
@@ -119,6 +121,7 @@ def test_a_field_takes_one_line(tree):
         "tests/test_recipe.py",
         "tests/test_words.py",
         "tests/test_search_declaration.py",
+        "tests/test_migrations.py",
         "tests/crm/fields",
         "tests/crm/clients",
     )

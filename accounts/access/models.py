@@ -5,8 +5,10 @@ from typing import Any, Self
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from core.db.tenancy import TenantModel, folded_fields
+from core.registry import Resource
 from core.rows.trimmed import NameKeyField, TrimmedCharField
 from core.search.declaration import Search
 
@@ -18,6 +20,8 @@ class GroupQuerySet(models.QuerySet["Group"]):
 
 class Group(TenantModel):
     """A named group of users. A user is in at most one group."""
+
+    api_resource = Resource("group", _("Group"), _("Groups"), icon="users")
 
     name = TrimmedCharField(max_length=255)
     name_key = NameKeyField(source="name", null=True)

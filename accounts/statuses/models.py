@@ -14,6 +14,7 @@ from accounts.statuses.pipelines import Pipeline
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel, folded_fields
 from core.errors import FieldError
+from core.registry import Resource
 from core.rows.trimmed import NameKeyField, TrimmedCharField
 from core.search.declaration import Search
 
@@ -43,6 +44,15 @@ class Status(Ordered, TenantModel):
 
     Its code and its name are unique within the account and the kind, without regard to case and to the number of blanks.
     """
+
+    api_resource = Resource(
+        "status",
+        _("Status"),
+        _("Statuses"),
+        icon="list-checks",
+        collection="statuses",
+        viewset_path="accounts.statuses.api.statuses.StatusViewSet",
+    )
 
     class Kind(models.TextChoices):
         POST = "post"

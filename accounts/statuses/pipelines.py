@@ -14,6 +14,7 @@ from psycopg.errors import ForeignKeyViolation
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel, folded_fields
 from core.errors import FieldError
+from core.registry import Resource
 from core.rows.trimmed import NameKeyField, TrimmedCharField, name_key
 from core.search.declaration import Search
 
@@ -32,6 +33,14 @@ class PipelineQuerySet(models.QuerySet["Pipeline"]):
 
 class Pipeline(Ordered, TenantModel):
     """A way that deals take. Its stages are the statuses of deals that belong to it. Every account has at least one pipeline."""
+
+    api_resource = Resource(
+        "pipeline",
+        _("Pipeline"),
+        _("Pipelines"),
+        icon="git-branch",
+        viewset_path="accounts.statuses.api.pipelines.PipelineViewSet",
+    )
 
     # The id of the pipeline that is created with an account. It is not taken from the account's counter, so accounts of all versions
     # give the same ids to their other rows. The counter never gives it, because the account's host has it.

@@ -1,9 +1,13 @@
-"""The path converter `id`, the path of a row, and the actions of the routes of a resource, for `as_view`."""
+"""The path converter `id`, the path of a row, and the routes of resources."""
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from django.urls import reverse
+from django.apps import apps
+from django.urls import URLPattern, path, reverse
+
+from core.registry import Resource
 
 
 class IdConverter:
@@ -36,3 +40,17 @@ CREATE: dict[str, Any] = {"post": "create"}
 UPSERT: dict[str, Any] = {"put": "upsert", "patch": "upsert"}
 BULK: dict[str, Any] = {"post": "bulk"}
 ITEM: dict[str, Any] = {"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}
+
+
+def resource_urls(resource: Resource) -> Iterator[URLPattern]:
+    """Yield the routes of the collection and of one row: `/app/clients.json` and `/app/clients/{id}.json`, with the names of the list
+    (`crm-json-clients`) and of the row (`crm-json-client`).
+    """
+    collection = resource.collection
+    room = apps.get_containing_app_config(resource.package).label
+    for route, name, actions in (
+        (f"app/{collection}.json", collection, LIST | CREATE | UPSERT),
+        (f"app/{collection}/<id:id>.json", resource.key, ITEM),
+    ):
+        offered = {method: action for method, action in actions.items() if hasattr(resource.viewset, action)}
+        yield path(route, resource.viewset.as_view(offered), name=f"{room}-json-{name.replace('_', '-')}")

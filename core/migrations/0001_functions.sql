@@ -113,6 +113,10 @@ DECLARE
     was_live boolean := TG_OP <> 'INSERT';
     is_live boolean := TG_OP <> 'DELETE';
 BEGIN
+    -- The search of the row was computed again (`manage.py fill_search`).
+    IF current_setting('search.is_filling', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
     IF TG_ARGV[1] = 'trashable' THEN
         was_live := was_live AND OLD.trashed_at IS NULL;
         is_live := is_live AND NEW.trashed_at IS NULL;
@@ -201,7 +205,7 @@ BEGIN
 END $$;
 
 -- PostgreSQL resolves the names in these functions when it creates them, so they do not depend on the search_path. They are immutable as
--- long as the rules of unaccent do not change. After a change of the rules, rebuild the generated columns.
+-- long as the rules of unaccent do not change. After a change of the rules, run `manage.py fill_search`.
 CREATE FUNCTION search.fold(text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(
     search.unpointed(lower(public.unaccent('public.unaccent'::regdictionary, search.composed($1)))), '[\t-/:-@\[-`{-~]+', ' ', 'g'
@@ -237,30 +241,19 @@ CREATE FUNCTION search.query(account_id bigint, query text) RETURNS tsquery
 
 -- Store the words of a changed row, and mark those of its former version as stale. The argument is 'trashable' if rows of the table can be in
 -- the trash, where they are not searched.
-CREATE FUNCTION search.update_words() RETURNS trigger
+CREATE FUNCTION search.update_words(kind text, account_id bigint, old_text text, new_text text) RETURNS void
     LANGUAGE plpgsql
     AS $$
-DECLARE
-    was_searched boolean := true;
-    is_searched boolean := TG_OP <> 'DELETE';
 BEGIN
-    IF TG_ARGV[0] = 'trashable' THEN
-        was_searched := OLD.trashed_at IS NULL;
-        is_searched := is_searched AND NEW.trashed_at IS NULL;
+    IF old_text IS NOT DISTINCT FROM new_text THEN
+        RETURN;
     END IF;
-    IF was_searched = is_searched AND (TG_OP = 'DELETE' OR OLD.search_text = NEW.search_text) THEN
-        RETURN NULL;
-    END IF;
-    IF TG_OP = 'UPDATE' THEN
-        INSERT INTO core_word (account_id, kind, word, recorded_by)
-        SELECT NEW.account_id, TG_TABLE_NAME, word, pg_backend_pid()
-        FROM search.unknown(NEW.account_id, TG_TABLE_NAME, NEW.search_text) AS word
-        ON CONFLICT DO NOTHING;
-    END IF;
-    INSERT INTO core_staleword (account_id, kind, word, recorded_by)
-    SELECT OLD.account_id, TG_TABLE_NAME, word, pg_backend_pid() FROM search.stored_words(OLD.search_text) AS word
+    INSERT INTO core_word (account_id, kind, word, recorded_by)
+    SELECT $2, $1, word, pg_backend_pid() FROM search.unknown($2, $1, new_text) AS word
     ON CONFLICT DO NOTHING;
-    RETURN NULL;
+    INSERT INTO core_staleword (account_id, kind, word, recorded_by)
+    SELECT $2, $1, word, pg_backend_pid() FROM search.stored_words(old_text) AS word
+    ON CONFLICT DO NOTHING;
 END $$;
 
 -- The words of a text that may be mistyped, by the rule of core.search.terms.is_correctable.

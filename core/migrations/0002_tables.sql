@@ -1,4 +1,4 @@
--- Generated columns, storage and statistics
+-- Storage and statistics
 
 ALTER TABLE public.core_change SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.core_change ALTER COLUMN account_id SET (n_distinct=2);

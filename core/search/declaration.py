@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, cast
+from typing import cast
 
 from django.apps import apps
 from django.db import connection
 from django.db.models import Field, Model, Q
 from django.db.models.signals import class_prepared
 from django.db.models.sql import Query
+from psycopg.sql import quote
 
 from core.rows.declared import DeclaredField
 from core.search import operations
@@ -30,9 +31,9 @@ class Search:
     - `more_indexes`: the conditions of further rows that are searched. Each has a separate index, whose name begins with the key.
     - `not_searched`: every other text field, with the reason why it is not searched.
 
-    The search consists of generated columns that are not fields of the model, their indexes, and the triggers that store the words of the
-    rows (`core.search.spelling`). Migrations create them. After a change of the declaration, `manage.py search_sql` prints the statements
-    for the migration, and a test fails until it exists.
+    The search consists of columns that are not fields of the model, their indexes, and the triggers that compute the columns and store the
+    words of the rows (`core.search.spelling`). `makemigrations` writes the migration that creates them, and one after each change. A
+    changed search replaces a function, and does not write the table. `manage.py fill_search` computes the columns of existing rows.
     """
 
     def __init__(
@@ -82,38 +83,42 @@ class Search:
     def create_statements(self, model: type[Model]) -> list[str]:
         """Return the statements that create the search."""
         table = model._meta.db_table
-        columns = {name: self._columns(model, name) for name in ("short", "numbers", "long")}
-        words = [*self._columns(model, "words"), *map(values_of, self._columns(model, "json_values"))]
-        [name] = self._columns(model, "name_field")
+        columns = {
+            kind: self._columns(model, kind)
+            for kind in ("name_field", "short", "numbers", "words", "json_values", "long")
+        }
+        values = {kind: [f"NEW.{name}" for name in names] for kind, names in columns.items()}
+        is_trashable = any(field.name == "trashed_at" for field in model._meta.fields)
+        read = [
+            *(name for names in columns.values() for name in names),
+            *(["trashed_at"] if is_trashable else []),
+            "search_text",
+        ]
         return [
-            *operations.drop_triggers(table),
-            operations.add_columns(
+            operations.add_columns(table, is_ordered_by_name=self.is_ordered_by_name),
+            operations.create_function(
                 table,
-                name=name,
-                words=words,
+                name=values["name_field"][0],
+                short=values["short"],
+                numbers=values["numbers"],
+                words=[*values["words"], *map(values_of, values["json_values"])],
+                long=values["long"],
                 is_ordered_by_name=self.is_ordered_by_name,
-                **columns,
+                is_trashable=is_trashable,
             ),
+            *operations.create_triggers(table, read),
             *operations.create_indexes(
-                table, is_ordered_by_name=self.is_ordered_by_name, **self._index_arguments(model)
+                table,
+                filters=self._columns(model, "filters"),
+                condition=as_sql(model, self.condition),
+                more={name: as_sql(model, condition) for name, condition in self.more_indexes.items()},
+                is_ordered_by_name=self.is_ordered_by_name,
             ),
-            *operations.create_triggers(
-                table, is_trashable=any(field.name == "trashed_at" for field in model._meta.fields)
-            ),
-            *operations.remove_words(table),
-            self.add_words_statement(model),
         ]
 
     def add_words_statement(self, model: type[Model]) -> str:
         """Return the statement that stores the words of all rows."""
         return operations.add_words(model._meta.db_table, condition=self.searched_condition(model))
-
-    def _index_arguments(self, model: type[Model]) -> dict[str, Any]:
-        return {
-            "filters": self._columns(model, "filters"),
-            "condition": as_sql(model, self.condition),
-            "more": {name: as_sql(model, condition) for name, condition in self.more_indexes.items()},
-        }
 
     def searched_condition(self, model: type[Model]) -> str:
         """Return the SQL condition of the rows that are searched.
@@ -142,9 +147,7 @@ def as_sql(model: type[Model], condition: Q) -> str:
         return "true"
     where = Query(model, alias_cols=False).build_where(condition)
     sql, values = where.as_sql(Query(model).get_compiler(connection=connection), connection)
-    if values:
-        sql = connection.ops.compose_sql(sql, values)  # type: ignore[attr-defined]  # of the PostgreSQL backend
-    return sql
+    return sql % tuple(map(quote, values)) if values else sql
 
 
 def searches() -> Iterator[tuple[type[Model], Search]]:

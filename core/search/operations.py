@@ -1,4 +1,4 @@
-"""The SQL statements that create and remove the search of a table, for migrations.
+"""The SQL statements that create the search of a table, for migrations.
 
 Every statement can be executed repeatedly, because a migration with `atomic = False` may fail in the middle.
 """
@@ -6,8 +6,6 @@ Every statement can be executed repeatedly, because a migration with `atomic = F
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-TRIGGERS = ("update_words", "add_words")
-COLUMNS = ("search_words", "search_text", "search_name")
 # The numbers of characters of the folded texts whose words are searched. A tsvector has at most 1 MB. It needs most for different words of
 # one character of four bytes: 9 bytes for the account, 4 for its position, 1 for alignment, and so 9 for each character with its space.
 MAX_SHORT_LENGTH, MAX_LONG_LENGTH = 35_000, 65_536
@@ -20,7 +18,16 @@ def concatenate(*texts: str, separator: str = "' '") -> str:
     return f" || {separator} || ".join(f"coalesce({text}, '')" for text in texts)
 
 
-def add_columns(
+def add_columns(table: str, *, is_ordered_by_name: bool) -> str:
+    """Return the statement that adds the columns. Existing rows are not found until `manage.py fill_search` has filled their columns."""
+    name = "ADD COLUMN IF NOT EXISTS search_name text COLLATE \"C\" DEFAULT '' NOT NULL, " if is_ordered_by_name else ""
+    return (
+        f"ALTER TABLE {table} {name}ADD COLUMN IF NOT EXISTS search_text text DEFAULT '' NOT NULL,"
+        " ADD COLUMN IF NOT EXISTS search_words tsvector DEFAULT '' NOT NULL"
+    )
+
+
+def create_function(
     table: str,
     *,
     name: str,
@@ -29,32 +36,53 @@ def add_columns(
     words: Sequence[str] = (),
     long: Sequence[str] = (),
     is_ordered_by_name: bool,
+    is_trashable: bool,
 ) -> str:
-    """Return the statement that replaces the generated columns. The arguments are SQL expressions. It rewrites the table once.
+    """Return the statement for the function of the trigger that computes the columns, and stores the words of changed rows.
 
-    Call `create_indexes` afterwards, because dropping a column also drops its indexes.
+    The arguments are SQL expressions in which the new row is `NEW`. Rows in the trash have no words if the table is trashable.
     """
     text = f"search.fold({concatenate(name, *short, *numbers)})"
     if numbers:
         separated = concatenate(*numbers, separator=r"E'\x01'")
         text += f" || ' ' || search.compact({separated})"
-    lexemes = "search.words(account_id, {}, {})"
+    lexemes = "search.words(NEW.account_id, {}, {})"
     short_words = lexemes.format(concatenate(name, *short, *numbers, *words), MAX_SHORT_LENGTH)
     all_words = f"setweight({short_words}, 'A')"
     if long:
         all_words += f" || setweight({lexemes.format(concatenate(*long), MAX_LONG_LENGTH)}, 'D')"
-    return f"""
-        ALTER TABLE {table}
-            {", ".join(f"DROP COLUMN IF EXISTS {column}" for column in COLUMNS)},
-            {add_name_column(name) + "," if is_ordered_by_name else ""}
-            ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS ({text}) STORED,
-            ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS ({all_words}) STORED
-    """
+    order = f"NEW.search_name := search.name({name});\n    " if is_ordered_by_name else ""
+    old, new = (
+        f"CASE WHEN {row}.trashed_at IS NULL THEN {row}.search_text END" if is_trashable else f"{row}.search_text"
+        for row in ("OLD", "NEW")
+    )
+    return f"""CREATE OR REPLACE FUNCTION {table}_update_search() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, {old}, NULL);
+        RETURN OLD;
+    END IF;
+    {order}NEW.search_text := {text};
+    NEW.search_words := {all_words};
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, {old}, {new});
+    END IF;
+    RETURN NEW;
+END $$"""
 
 
-def add_name_column(name: str) -> str:
-    """Return the clause of ALTER TABLE that adds the generated column by which lists are ordered by name."""
-    return f'ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name({name})) STORED'
+def create_triggers(table: str, columns: Sequence[str]) -> list[str]:
+    """Return the statements for the triggers. An update of one of the columns computes the search of the row."""
+    return [
+        (
+            f"CREATE OR REPLACE TRIGGER {table}_update_search BEFORE INSERT OR DELETE OR UPDATE OF {', '.join(columns)} ON {table}"
+            f" FOR EACH ROW EXECUTE FUNCTION {table}_update_search()"
+        ),
+        (
+            f"CREATE OR REPLACE TRIGGER add_words AFTER INSERT ON {table} REFERENCING NEW TABLE AS written"
+            " FOR EACH STATEMENT EXECUTE FUNCTION search.add_words()"
+        ),
+    ]
 
 
 def create_indexes(
@@ -126,25 +154,6 @@ class SearchIndex(NamedTuple):
         ]
 
 
-def create_triggers(table: str, *, is_trashable: bool) -> list[str]:
-    """Return the statements for the triggers that store the words of the table. Rows in the trash have none if the table is trashable."""
-    argument = "'trashable'" if is_trashable else ""
-    return [
-        (
-            f"CREATE OR REPLACE TRIGGER add_words AFTER INSERT ON {table} REFERENCING NEW TABLE AS written"
-            " FOR EACH STATEMENT EXECUTE FUNCTION search.add_words()"
-        ),
-        (
-            f"CREATE OR REPLACE TRIGGER update_words AFTER UPDATE OR DELETE ON {table} FOR EACH ROW"
-            f" EXECUTE FUNCTION search.update_words({argument})"
-        ),
-    ]
-
-
-def drop_triggers(table: str) -> list[str]:
-    return [f"DROP TRIGGER IF EXISTS {name} ON {table}" for name in TRIGGERS]
-
-
 def add_words(table: str, *, condition: str) -> str:
     """Return the statement that stores the words of all rows. Execute it after creating the triggers, so that no row is missed."""
     return f"""
@@ -153,8 +162,3 @@ def add_words(table: str, *, condition: str) -> str:
         WHERE {condition}
         ON CONFLICT DO NOTHING
     """  # noqa: S608
-
-
-def remove_words(table: str) -> list[str]:
-    """Return the statements that remove the words of the table."""
-    return [f"DELETE FROM {words} WHERE kind = '{table}'" for words in ("core_word", "core_staleword")]  # noqa: S608

@@ -1,6 +1,6 @@
 """Search (the parameter `q` of lists) in PostgreSQL: words by full text search, parts of words by trigrams.
 
-A searched table has generated columns (`core.search.declaration`): `search_text` with the short fields, `search_words` with their words
+A searched table has more columns, which a trigger computes (`core.search.declaration`): `search_text` with the short fields, `search_words` with their words
 (weight A) and those of the long texts (weight D), and `search_name` if a list has the order by name. Their text is folded, which removes
 case, diacritics and punctuation. The columns are not fields of the model, so an ordinary query does not read them.
 

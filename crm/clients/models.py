@@ -17,6 +17,7 @@ from accounts.users.models import User
 from core.db import locks
 from core.db.tenancy import foreign_object
 from core.db.text import is_xml_text
+from core.registry import Resource
 from core.rows.access import ALL_ROWS, Access
 from core.rows.additional_fields import NOT_SEARCHED, additional_fields
 from core.rows.declared import FieldType, LongText, Number, RowId, Text, TrimmedText, YesOrNo
@@ -128,6 +129,15 @@ class ClientQuerySet(AccessQuerySet[Any]):
 
 class Client(Contactable, ExternallyIdentified, Tagged, CRMResource):
     """A customer of the account: a person or a company."""
+
+    api_resource = Resource(
+        "client",
+        _("Client"),
+        _("Clients"),
+        icon="building-2",
+        is_customer=True,
+        viewset_path="crm.clients.api.views.ClientViewSet",
+    )
 
     HOLDER_MODEL = ClientExternalId
     REFERRERS = ("contacts", "deals", "notes", "posts", "user_links")

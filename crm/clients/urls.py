@@ -1,13 +1,11 @@
 from django.urls import path
 
 from accounts.tags.api import TagViewSet
-from core.api.routing import BULK, CREATE, ITEM, LIST, UPSERT
+from core.api.routing import BULK, LIST
 from crm.clients.api.similar import SimilarViewSet
 from crm.clients.api.views import ClientViewSet
 
 urlpatterns = [
-    path("app/clients.json", ClientViewSet.as_view(LIST | CREATE | UPSERT), name="crm-json-clients"),
-    path("app/clients/<id:id>.json", ClientViewSet.as_view(ITEM), name="crm-json-client"),
     path("app/clients/bulk.json", ClientViewSet.as_view(BULK), name="crm-json-clients-bulk"),
     path("app/clients/tags.json", TagViewSet.as_view(LIST, kind="client"), name="crm-json-client-tags"),
     path("app/similar.json", SimilarViewSet.as_view({"get": "retrieve"}), name="crm-json-similar"),

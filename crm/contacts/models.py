@@ -16,6 +16,7 @@ from accounts.tags.models import ShardedCount, Tagged
 from accounts.users.models import User
 from core.db.tenancy import foreign_object
 from core.errors import FieldError
+from core.registry import Resource
 from core.rows.access import ALL_ROWS, Access
 from core.rows.additional_fields import NOT_SEARCHED, additional_fields
 from core.rows.declared import FieldType, LongText, RowId, Text, TrimmedText
@@ -51,6 +52,15 @@ class ContactExternalId(ExternalIdHolder):
 
 class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, CRMResource):
     """A person, usually one who works for a client."""
+
+    api_resource = Resource(
+        "contact",
+        _("Contact"),
+        _("Contacts"),
+        icon="user",
+        is_customer=True,
+        viewset_path="crm.contacts.api.contacts.ContactViewSet",
+    )
 
     HOLDER_MODEL = ContactExternalId
     REFERRERS = ("clients", "deals", "notes", "posts", "user_links")
@@ -190,6 +200,14 @@ class ContactListQuerySet(TrashableQuerySet["ContactList"]):
 
 class ContactList(CRMResource):
     """A named list of contacts, such as the readers of a newsletter."""
+
+    api_resource = Resource(
+        "contact_list",
+        _("Contact list"),
+        _("Contact lists"),
+        icon="list",
+        viewset_path="crm.contacts.api.contact_lists.ContactListViewSet",
+    )
 
     name = TrimmedCharField(max_length=255)
     name_key = NameKeyField(source="name", null=True)

@@ -16,6 +16,7 @@ from accounts.tags.models import Tagged
 from accounts.users.models import User
 from core.db.derived import Derivation, insert_with, register
 from core.db.tenancy import foreign_object
+from core.registry import Resource
 from core.rows.additional_fields import NOT_SEARCHED, additional_fields
 from core.rows.declared import CurrencyCode, Day, FieldType, LongText, Moment, Number, RowId, Text, TrimmedText
 from core.rows.last_changes import LastChange, last_change_index
@@ -59,6 +60,8 @@ class DealQuerySet(AccessQuerySet["Deal"]):
 
 class Deal(ExternallyIdentified, LinkedToClient, Tagged, CRMResource):
     """A sale, expected or closed."""
+
+    api_resource = Resource("deal", _("Deal"), _("Deals"), icon="handshake")
 
     HOLDER_MODEL = DealExternalId
     REFERRERS = ("notes", "posts")

@@ -1,25 +1,11 @@
 """The registration of deals (`core.rooms`)."""
 
 from django.dispatch import receiver
-from django.utils.translation import gettext_lazy as _
 
 from accounts.statuses.models import Status, outcome_changed
-from core.registry import Resource, newest_id, registry
 from crm.deals.jobs import update_closed_at
-from crm.deals.models import Deal, register_derivations
+from crm.deals.models import register_derivations
 
-registry.register(
-    Resource(
-        "deal",
-        Deal,
-        "crm.deals.api.DealViewSet",
-        label=_("Deal"),
-        plural_label=_("Deals"),
-        icon="handshake",
-        collection="deals",
-        samples={"deal": lambda request: newest_id(request.account.deals.live().accessible_to(request.user))},
-    )
-)
 register_derivations()
 
 

@@ -17,6 +17,7 @@ from core.db.ordering import MAX_POSITION, Ordered
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, account_of
 from core.errors import FieldError
+from core.registry import Resource
 from core.rows.trimmed import TrimmedCharField
 from core.search.declaration import Search
 
@@ -38,6 +39,14 @@ class FieldDefinitionQuerySet(models.QuerySet["FieldDefinition"]):
 
 class FieldDefinition(Ordered, TenantModel):
     """A field that the account defines for its clients, contacts or deals. Its key and its label are unique for the resource."""
+
+    api_resource = Resource(
+        "field_definition",
+        _("Field"),
+        _("Fields"),
+        icon="text-cursor-input",
+        viewset_path="crm.fields.api.definitions.FieldDefinitionViewSet",
+    )
 
     class Target(models.TextChoices):
         CLIENT = "client", _("Clients")

@@ -33,23 +33,13 @@ CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
                 RETURN NULL;
             END $$;
 
--- Generated columns, storage and statistics
-
-ALTER TABLE public.crm_client
-    ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name(name)) STORED,
-    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(name, '') || ' ' || coalesce(email, '') || ' ' || coalesce(first_name, '') || ' ' || coalesce(last_name, '') || ' ' || coalesce(shortcut, '') || ' ' || coalesce(www, '') || ' ' || coalesce(city, '') || ' ' || coalesce(tax_no, '') || ' ' || coalesce(register_number, '') || ' ' || coalesce(phone, '') || ' ' || coalesce(mobile_phone, '') || ' ' || coalesce(fax, '')) || ' ' || search.compact(coalesce(tax_no, '') || E'\x01' || coalesce(register_number, '') || E'\x01' || coalesce(phone, '') || E'\x01' || coalesce(mobile_phone, '') || E'\x01' || coalesce(fax, ''))) STORED,
-    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(name, '') || ' ' || coalesce(email, '') || ' ' || coalesce(first_name, '') || ' ' || coalesce(last_name, '') || ' ' || coalesce(shortcut, '') || ' ' || coalesce(www, '') || ' ' || coalesce(city, '') || ' ' || coalesce(tax_no, '') || ' ' || coalesce(register_number, '') || ' ' || coalesce(phone, '') || ' ' || coalesce(mobile_phone, '') || ' ' || coalesce(fax, '') || ' ' || coalesce(street, '') || ' ' || coalesce(street_no, '') || ' ' || coalesce(post_code, '') || ' ' || coalesce(jsonb_path_query_array(external_ids, '$.*')::text, ''), 35000), 'A') || setweight(search.words(account_id, coalesce(note, '') || ' ' || coalesce(description, ''), 65536), 'D')) STORED;
+-- Storage and statistics
 
 ALTER TABLE public.crm_client SET (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.crm_client ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.crm_clientexternalid ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE public.crm_clientlastchange SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.crm_clientlastchange ALTER COLUMN account_id SET (n_distinct=2);
-
-ALTER TABLE public.crm_contact
-    ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name(name)) STORED,
-    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(name, '') || ' ' || coalesce(email, '') || ' ' || coalesce(first_name, '') || ' ' || coalesce(last_name, '') || ' ' || coalesce(position, '') || ' ' || coalesce(phone, '') || ' ' || coalesce(mobile_phone, '')) || ' ' || search.compact(coalesce(phone, '') || E'\x01' || coalesce(mobile_phone, ''))) STORED,
-    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(name, '') || ' ' || coalesce(email, '') || ' ' || coalesce(first_name, '') || ' ' || coalesce(last_name, '') || ' ' || coalesce(position, '') || ' ' || coalesce(phone, '') || ' ' || coalesce(mobile_phone, '') || ' ' || coalesce(jsonb_path_query_array(external_ids, '$.*')::text, ''), 35000), 'A') || setweight(search.words(account_id, coalesce(note, '') || ' ' || coalesce(description, ''), 65536), 'D')) STORED;
 
 ALTER TABLE public.crm_contact SET (fillfactor='95', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE public.crm_contact ALTER COLUMN additional_fields SET DEFAULT '{}';
@@ -59,19 +49,9 @@ ALTER TABLE ONLY public.crm_contactexternalid ALTER COLUMN account_id SET (n_dis
 ALTER TABLE public.crm_contactlastchange SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.crm_contactlastchange ALTER COLUMN account_id SET (n_distinct=2);
 
-ALTER TABLE public.crm_contactlist
-    ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name(name)) STORED,
-    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(name, ''))) STORED,
-    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(name, ''), 35000), 'A')) STORED;
-
 ALTER TABLE ONLY public.crm_contactlist ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.crm_contactlistcount ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.crm_contactlistmembership ALTER COLUMN account_id SET (n_distinct=2);
-
-ALTER TABLE public.crm_deal
-    ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name(name)) STORED,
-    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(name, ''))) STORED,
-    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(name, '') || ' ' || coalesce(jsonb_path_query_array(external_ids, '$.*')::text, ''), 35000), 'A') || setweight(search.words(account_id, coalesce(description, ''), 65536), 'D')) STORED;
 
 ALTER TABLE public.crm_deal SET (fillfactor='95', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE public.crm_deal ALTER COLUMN additional_fields SET DEFAULT '{}';
@@ -83,16 +63,7 @@ ALTER TABLE public.crm_deallastchange SET (autovacuum_vacuum_scale_factor='0.05'
 ALTER TABLE ONLY public.crm_deallastchange ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.crm_dealstage ALTER COLUMN account_id SET (n_distinct=2);
 
-ALTER TABLE public.crm_fielddefinition
-    ADD COLUMN search_name text COLLATE "C" NOT NULL GENERATED ALWAYS AS (search.name(label)) STORED,
-    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(label, '') || ' ' || coalesce(key, ''))) STORED,
-    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(label, '') || ' ' || coalesce(key, ''), 35000), 'A')) STORED;
-
 ALTER TABLE ONLY public.crm_fielddefinition ALTER COLUMN account_id SET (n_distinct=2);
-
-ALTER TABLE public.crm_note
-    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(excerpt, ''))) STORED,
-    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(excerpt, ''), 35000), 'A') || setweight(search.words(account_id, coalesce(content, ''), 65536), 'D')) STORED;
 
 ALTER TABLE public.crm_note SET (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.crm_note ALTER COLUMN account_id SET (n_distinct=2);
@@ -174,34 +145,128 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.crm_fielddefinition FOR EACH ROW 
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_note FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_userlink FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
--- Search: indexes, and triggers that store the words
+-- Search: what `makemigrations` writes for the declarations
 
-CREATE INDEX client_by_name ON public.crm_client (account_id, search_name, id) WHERE "trashed_at" IS NULL;
-CREATE INDEX client_found ON public.crm_client USING gin (account_id, status_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
-ALTER INDEX public.client_found ALTER COLUMN 8 SET STATISTICS 0;
-CREATE TRIGGER add_words AFTER INSERT ON public.crm_client REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
-CREATE TRIGGER update_words AFTER UPDATE OR DELETE ON public.crm_client FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
-CREATE INDEX contact_by_name ON public.crm_contact (account_id, search_name, id) WHERE "trashed_at" IS NULL;
-CREATE INDEX contact_found ON public.crm_contact USING gin (account_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
-ALTER INDEX public.contact_found ALTER COLUMN 7 SET STATISTICS 0;
-CREATE TRIGGER add_words AFTER INSERT ON public.crm_contact REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
-CREATE TRIGGER update_words AFTER UPDATE OR DELETE ON public.crm_contact FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
-CREATE INDEX contactlist_by_name ON public.crm_contactlist (account_id, search_name, id) WHERE "trashed_at" IS NULL;
-CREATE INDEX contactlist_found ON public.crm_contactlist USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
-ALTER INDEX public.contactlist_found ALTER COLUMN 3 SET STATISTICS 0;
-CREATE TRIGGER add_words AFTER INSERT ON public.crm_contactlist REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
-CREATE TRIGGER update_words AFTER UPDATE OR DELETE ON public.crm_contactlist FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
-CREATE INDEX deal_by_name ON public.crm_deal (account_id, search_name, id) WHERE "trashed_at" IS NULL;
-CREATE INDEX deal_found ON public.crm_deal USING gin (account_id, status_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
-ALTER INDEX public.deal_found ALTER COLUMN 8 SET STATISTICS 0;
-CREATE TRIGGER add_words AFTER INSERT ON public.crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
-CREATE TRIGGER update_words AFTER UPDATE OR DELETE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
-CREATE INDEX fielddefinition_by_name ON public.crm_fielddefinition (account_id, search_name, id) WHERE true;
-CREATE INDEX fielddefinition_found ON public.crm_fielddefinition USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE true;
-ALTER INDEX public.fielddefinition_found ALTER COLUMN 3 SET STATISTICS 0;
-CREATE TRIGGER add_words AFTER INSERT ON public.crm_fielddefinition REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
-CREATE TRIGGER update_words AFTER UPDATE OR DELETE ON public.crm_fielddefinition FOR EACH ROW EXECUTE FUNCTION search.update_words();
-CREATE INDEX note_found ON public.crm_note USING gin (account_id, creator_id, updater_id, kind, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
-ALTER INDEX public.note_found ALTER COLUMN 6 SET STATISTICS 0;
-CREATE TRIGGER add_words AFTER INSERT ON public.crm_note REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
-CREATE TRIGGER update_words AFTER UPDATE OR DELETE ON public.crm_note FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
+ALTER TABLE crm_client ADD COLUMN IF NOT EXISTS search_name text COLLATE "C" DEFAULT '' NOT NULL, ADD COLUMN IF NOT EXISTS search_text text DEFAULT '' NOT NULL, ADD COLUMN IF NOT EXISTS search_words tsvector DEFAULT '' NOT NULL;
+CREATE OR REPLACE FUNCTION crm_client_update_search() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.name);
+    NEW.search_text := search.fold(coalesce(NEW.name, '') || ' ' || coalesce(NEW.email, '') || ' ' || coalesce(NEW.first_name, '') || ' ' || coalesce(NEW.last_name, '') || ' ' || coalesce(NEW.shortcut, '') || ' ' || coalesce(NEW.www, '') || ' ' || coalesce(NEW.city, '') || ' ' || coalesce(NEW.tax_no, '') || ' ' || coalesce(NEW.register_number, '') || ' ' || coalesce(NEW.phone, '') || ' ' || coalesce(NEW.mobile_phone, '') || ' ' || coalesce(NEW.fax, '')) || ' ' || search.compact(coalesce(NEW.tax_no, '') || E'\x01' || coalesce(NEW.register_number, '') || E'\x01' || coalesce(NEW.phone, '') || E'\x01' || coalesce(NEW.mobile_phone, '') || E'\x01' || coalesce(NEW.fax, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.name, '') || ' ' || coalesce(NEW.email, '') || ' ' || coalesce(NEW.first_name, '') || ' ' || coalesce(NEW.last_name, '') || ' ' || coalesce(NEW.shortcut, '') || ' ' || coalesce(NEW.www, '') || ' ' || coalesce(NEW.city, '') || ' ' || coalesce(NEW.tax_no, '') || ' ' || coalesce(NEW.register_number, '') || ' ' || coalesce(NEW.phone, '') || ' ' || coalesce(NEW.mobile_phone, '') || ' ' || coalesce(NEW.fax, '') || ' ' || coalesce(NEW.street, '') || ' ' || coalesce(NEW.street_no, '') || ' ' || coalesce(NEW.post_code, '') || ' ' || coalesce(jsonb_path_query_array(NEW.external_ids, '$.*')::text, ''), 35000), 'A') || setweight(search.words(NEW.account_id, coalesce(NEW.note, '') || ' ' || coalesce(NEW.description, ''), 65536), 'D');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, CASE WHEN NEW.trashed_at IS NULL THEN NEW.search_text END);
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER crm_client_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, email, first_name, last_name, shortcut, www, city, tax_no, register_number, phone, mobile_phone, fax, street, street_no, post_code, external_ids, note, description, trashed_at, search_text ON crm_client FOR EACH ROW EXECUTE FUNCTION crm_client_update_search();
+CREATE OR REPLACE TRIGGER add_words AFTER INSERT ON crm_client REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+CREATE INDEX IF NOT EXISTS client_by_name ON crm_client (account_id, search_name, id) WHERE "trashed_at" IS NULL;
+CREATE INDEX IF NOT EXISTS client_found ON crm_client USING gin (account_id, status_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
+ALTER INDEX client_found ALTER COLUMN 8 SET STATISTICS 0;
+
+ALTER TABLE crm_contact ADD COLUMN IF NOT EXISTS search_name text COLLATE "C" DEFAULT '' NOT NULL, ADD COLUMN IF NOT EXISTS search_text text DEFAULT '' NOT NULL, ADD COLUMN IF NOT EXISTS search_words tsvector DEFAULT '' NOT NULL;
+CREATE OR REPLACE FUNCTION crm_contact_update_search() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.name);
+    NEW.search_text := search.fold(coalesce(NEW.name, '') || ' ' || coalesce(NEW.email, '') || ' ' || coalesce(NEW.first_name, '') || ' ' || coalesce(NEW.last_name, '') || ' ' || coalesce(NEW.position, '') || ' ' || coalesce(NEW.phone, '') || ' ' || coalesce(NEW.mobile_phone, '')) || ' ' || search.compact(coalesce(NEW.phone, '') || E'\x01' || coalesce(NEW.mobile_phone, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.name, '') || ' ' || coalesce(NEW.email, '') || ' ' || coalesce(NEW.first_name, '') || ' ' || coalesce(NEW.last_name, '') || ' ' || coalesce(NEW.position, '') || ' ' || coalesce(NEW.phone, '') || ' ' || coalesce(NEW.mobile_phone, '') || ' ' || coalesce(jsonb_path_query_array(NEW.external_ids, '$.*')::text, ''), 35000), 'A') || setweight(search.words(NEW.account_id, coalesce(NEW.note, '') || ' ' || coalesce(NEW.description, ''), 65536), 'D');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, CASE WHEN NEW.trashed_at IS NULL THEN NEW.search_text END);
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER crm_contact_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, email, first_name, last_name, position, phone, mobile_phone, external_ids, note, description, trashed_at, search_text ON crm_contact FOR EACH ROW EXECUTE FUNCTION crm_contact_update_search();
+CREATE OR REPLACE TRIGGER add_words AFTER INSERT ON crm_contact REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+CREATE INDEX IF NOT EXISTS contact_by_name ON crm_contact (account_id, search_name, id) WHERE "trashed_at" IS NULL;
+CREATE INDEX IF NOT EXISTS contact_found ON crm_contact USING gin (account_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
+ALTER INDEX contact_found ALTER COLUMN 7 SET STATISTICS 0;
+
+ALTER TABLE crm_contactlist ADD COLUMN IF NOT EXISTS search_name text COLLATE "C" DEFAULT '' NOT NULL, ADD COLUMN IF NOT EXISTS search_text text DEFAULT '' NOT NULL, ADD COLUMN IF NOT EXISTS search_words tsvector DEFAULT '' NOT NULL;
+CREATE OR REPLACE FUNCTION crm_contactlist_update_search() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.name);
+    NEW.search_text := search.fold(coalesce(NEW.name, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.name, ''), 35000), 'A');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, CASE WHEN NEW.trashed_at IS NULL THEN NEW.search_text END);
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER crm_contactlist_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, trashed_at, search_text ON crm_contactlist FOR EACH ROW EXECUTE FUNCTION crm_contactlist_update_search();
+CREATE OR REPLACE TRIGGER add_words AFTER INSERT ON crm_contactlist REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+CREATE INDEX IF NOT EXISTS contactlist_by_name ON crm_contactlist (account_id, search_name, id) WHERE "trashed_at" IS NULL;
+CREATE INDEX IF NOT EXISTS contactlist_found ON crm_contactlist USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
+ALTER INDEX contactlist_found ALTER COLUMN 3 SET STATISTICS 0;
+
+ALTER TABLE crm_deal ADD COLUMN IF NOT EXISTS search_name text COLLATE "C" DEFAULT '' NOT NULL, ADD COLUMN IF NOT EXISTS search_text text DEFAULT '' NOT NULL, ADD COLUMN IF NOT EXISTS search_words tsvector DEFAULT '' NOT NULL;
+CREATE OR REPLACE FUNCTION crm_deal_update_search() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.name);
+    NEW.search_text := search.fold(coalesce(NEW.name, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.name, '') || ' ' || coalesce(jsonb_path_query_array(NEW.external_ids, '$.*')::text, ''), 35000), 'A') || setweight(search.words(NEW.account_id, coalesce(NEW.description, ''), 65536), 'D');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, CASE WHEN NEW.trashed_at IS NULL THEN NEW.search_text END);
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER crm_deal_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, external_ids, description, trashed_at, search_text ON crm_deal FOR EACH ROW EXECUTE FUNCTION crm_deal_update_search();
+CREATE OR REPLACE TRIGGER add_words AFTER INSERT ON crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+CREATE INDEX IF NOT EXISTS deal_by_name ON crm_deal (account_id, search_name, id) WHERE "trashed_at" IS NULL;
+CREATE INDEX IF NOT EXISTS deal_found ON crm_deal USING gin (account_id, status_id, responsible_id, creator_id, updater_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
+ALTER INDEX deal_found ALTER COLUMN 8 SET STATISTICS 0;
+
+ALTER TABLE crm_fielddefinition ADD COLUMN IF NOT EXISTS search_name text COLLATE "C" DEFAULT '' NOT NULL, ADD COLUMN IF NOT EXISTS search_text text DEFAULT '' NOT NULL, ADD COLUMN IF NOT EXISTS search_words tsvector DEFAULT '' NOT NULL;
+CREATE OR REPLACE FUNCTION crm_fielddefinition_update_search() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, OLD.search_text, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.label);
+    NEW.search_text := search.fold(coalesce(NEW.label, '') || ' ' || coalesce(NEW.key, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.label, '') || ' ' || coalesce(NEW.key, ''), 35000), 'A');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, OLD.search_text, NEW.search_text);
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER crm_fielddefinition_update_search BEFORE INSERT OR DELETE OR UPDATE OF label, key, search_text ON crm_fielddefinition FOR EACH ROW EXECUTE FUNCTION crm_fielddefinition_update_search();
+CREATE OR REPLACE TRIGGER add_words AFTER INSERT ON crm_fielddefinition REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+CREATE INDEX IF NOT EXISTS fielddefinition_by_name ON crm_fielddefinition (account_id, search_name, id) WHERE true;
+CREATE INDEX IF NOT EXISTS fielddefinition_found ON crm_fielddefinition USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE true;
+ALTER INDEX fielddefinition_found ALTER COLUMN 3 SET STATISTICS 0;
+
+ALTER TABLE crm_note ADD COLUMN IF NOT EXISTS search_text text DEFAULT '' NOT NULL, ADD COLUMN IF NOT EXISTS search_words tsvector DEFAULT '' NOT NULL;
+CREATE OR REPLACE FUNCTION crm_note_update_search() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_text := search.fold(coalesce(NEW.excerpt, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.excerpt, ''), 35000), 'A') || setweight(search.words(NEW.account_id, coalesce(NEW.content, ''), 65536), 'D');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, CASE WHEN NEW.trashed_at IS NULL THEN NEW.search_text END);
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER crm_note_update_search BEFORE INSERT OR DELETE OR UPDATE OF excerpt, content, trashed_at, search_text ON crm_note FOR EACH ROW EXECUTE FUNCTION crm_note_update_search();
+CREATE OR REPLACE TRIGGER add_words AFTER INSERT ON crm_note REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+CREATE INDEX IF NOT EXISTS note_found ON crm_note USING gin (account_id, creator_id, updater_id, kind, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
+ALTER INDEX note_found ALTER COLUMN 6 SET STATISTICS 0;

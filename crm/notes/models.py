@@ -17,6 +17,7 @@ from accounts.mentions.parsing import mentioned_team
 from accounts.users.models import User
 from core.db.tenancy import FoldedField
 from core.errors import FieldError
+from core.registry import Resource
 from core.rows.access import Access
 from core.rows.trash import link_indexes, trash_index
 from core.search.declaration import Search
@@ -64,6 +65,8 @@ class Note(CRMResource):
 
     It stays when the row that it is about is moved to the trash, and is erased with that row.
     """
+
+    api_resource = Resource("note", _("Note"), _("Notes"), icon="sticky-note")
 
     class Kind(models.TextChoices):
         NOTE = "note", _("Note")

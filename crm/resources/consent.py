@@ -21,10 +21,10 @@ class Contactable(CRMResource):
 
     consent = YesOrNo(_("Agrees to be contacted"))
     consent_at = Moment(_("Answer recorded"), editable=False)
-    consent_by_id = RowId(_("Answer recorded by"), type=FieldType.USER, editable=False)
+    consent_by_id = RowId(_("Answer recorded by"), "users", type=FieldType.USER, editable=False)
     do_not_contact = YesOrNo(_("Do not contact"), default=False, db_default=False)
     do_not_contact_at = Moment(_("“Do not contact” changed"), editable=False)
-    do_not_contact_by_id = RowId(_("“Do not contact” changed by"), type=FieldType.USER, editable=False)
+    do_not_contact_by_id = RowId(_("“Do not contact” changed by"), "users", type=FieldType.USER, editable=False)
 
     class Meta:
         abstract = True

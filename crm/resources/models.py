@@ -51,9 +51,9 @@ class CRMResource(TenantModel, Trashable):
     `assign` sets attributes, and `flush` writes the changes of any number of rows.
     """
 
-    creator_id = RowId(_("Created by"), type=FieldType.USER, null=False, editable=False)
+    creator_id = RowId(_("Created by"), "users", type=FieldType.USER, null=False, editable=False)
     created_at = Moment(_("Created"), default=timezone.now, editable=False)
-    updater_id = RowId(_("Changed by"), type=FieldType.USER, null=False, editable=False)
+    updater_id = RowId(_("Changed by"), "users", type=FieldType.USER, null=False, editable=False)
     updated_at = Moment(_("Changed"), default=timezone.now, editable=False)
 
     # The fields that `assign` has changed and `flush` has not written yet. The tags have an attribute of their own, because `flush`

@@ -24,6 +24,7 @@ from core.changes.models import Change
 from core.db import locks
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
+from core.registry import Resource
 from core.rows.access import Access
 from core.rows.trash import assign_links, link_indexes
 from crm.clients.models import Client
@@ -54,6 +55,8 @@ class UserLink(TenantModel):
 
     It stays when the client or contact is moved to the trash, and is erased with it.
     """
+
+    api_resource = Resource("user_link", _("Link of a user"), _("Links of users"), icon="link")
 
     class State(models.TextChoices):
         PROPOSED = "proposed", _("Proposed")

@@ -1,28 +1,13 @@
 """The registration of links of users (`core.rooms`)."""
 
 from django.dispatch import receiver
-from django.utils.translation import gettext_lazy as _
 
 from accounts.users.models import User, email_changed, user_joined
 from core.changes.followers import register_follower
-from core.registry import Resource, newest_id, registry
+from core.registry import newest_id
 from crm.user_links.models import UserLink, UserLinkFollower, propose_links, unlinked_members
 
-registry.register(
-    Resource(
-        "user_link",
-        UserLink,
-        "crm.user_links.api.UserLinkViewSet",
-        label=_("Link of a user"),
-        plural_label=_("Links of users"),
-        icon="link",
-        collection="user_links",
-        samples={
-            "user_link": lambda request: newest_id(request.account.user_links.limited_to(request.user.access)),
-            "user": lambda request: newest_id(unlinked_members(request.account)),
-        },
-    )
-)
+UserLink.api_resource.samples["user"] = lambda request: newest_id(unlinked_members(request.account))
 register_follower(UserLinkFollower())
 
 

@@ -130,7 +130,7 @@ BEGIN
     RETURN NULL;
 END $$;
 
--- Generated columns, storage and statistics
+-- Storage and statistics
 
 ALTER TABLE ONLY public.forum_activity ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.forum_category ALTER COLUMN account_id SET (n_distinct=2);
@@ -146,10 +146,6 @@ ALTER TABLE ONLY public.forum_forum ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.forum_forumaddress ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.forum_forummember ALTER COLUMN account_id SET (n_distinct=2);
 ALTER TABLE ONLY public.forum_notification ALTER COLUMN account_id SET (n_distinct=2);
-
-ALTER TABLE public.forum_post
-    ADD COLUMN search_text text NOT NULL GENERATED ALWAYS AS (search.fold(coalesce(title, ''))) STORED,
-    ADD COLUMN search_words tsvector NOT NULL GENERATED ALWAYS AS (setweight(search.words(account_id, coalesce(title, ''), 35000), 'A') || setweight(search.words(account_id, coalesce(content, '') || ' ' || coalesce(response, ''), 65536), 'D')) STORED;
 
 ALTER TABLE public.forum_post SET (fillfactor='90', autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE public.forum_post ALTER COLUMN additional_fields SET DEFAULT '{}';
@@ -241,9 +237,23 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.forum_statuschange FOR EACH ROW W
 CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_proxyvote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 CREATE TRIGGER weigh_changed AFTER UPDATE ON public.forum_vote REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.forum_count_votes();
 
--- Search: indexes, and triggers that store the words
+-- Search: what `makemigrations` writes for the declarations
 
-CREATE INDEX post_found ON public.forum_post USING gin (account_id, category_id, forum_id, status_id, responsible_id, user_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
-ALTER INDEX public.post_found ALTER COLUMN 9 SET STATISTICS 0;
-CREATE TRIGGER add_words AFTER INSERT ON public.forum_post REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
-CREATE TRIGGER update_words AFTER UPDATE OR DELETE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION search.update_words('trashable');
+ALTER TABLE forum_post ADD COLUMN IF NOT EXISTS search_text text DEFAULT '' NOT NULL, ADD COLUMN IF NOT EXISTS search_words tsvector DEFAULT '' NOT NULL;
+CREATE OR REPLACE FUNCTION forum_post_update_search() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_text := search.fold(coalesce(NEW.title, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.title, ''), 35000), 'A') || setweight(search.words(NEW.account_id, coalesce(NEW.content, '') || ' ' || coalesce(NEW.response, ''), 65536), 'D');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, CASE WHEN OLD.trashed_at IS NULL THEN OLD.search_text END, CASE WHEN NEW.trashed_at IS NULL THEN NEW.search_text END);
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER forum_post_update_search BEFORE INSERT OR DELETE OR UPDATE OF title, content, response, trashed_at, search_text ON forum_post FOR EACH ROW EXECUTE FUNCTION forum_post_update_search();
+CREATE OR REPLACE TRIGGER add_words AFTER INSERT ON forum_post REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
+CREATE INDEX IF NOT EXISTS post_found ON forum_post USING gin (account_id, category_id, forum_id, status_id, responsible_id, user_id, tags, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit = 1024) WHERE "trashed_at" IS NULL;
+ALTER INDEX post_found ALTER COLUMN 9 SET STATISTICS 0;

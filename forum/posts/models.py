@@ -13,6 +13,7 @@ from accounts.users.models import User
 from core.db.prepared import insert, update
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
+from core.registry import Resource
 from core.rows.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.rows.trash import assign_links, link_indexes, trash_index
 from core.search.declaration import Search
@@ -31,6 +32,15 @@ from forum.votes.voting import Votable
 
 class Post(Tagged, Mergeable, Commentable, Votable):
     """A post of a forum, or a task of the account, which has no forum and no category."""
+
+    api_resource = Resource(
+        "post",
+        _("Suggestion or task"),
+        _("Suggestions and tasks"),
+        icon="lightbulb",
+        viewset_path="forum.posts.api.views.PostViewSet",
+        path_samples={"json": ("post", "task"), "xml": ("forum_post",)},
+    )
 
     Kind = PostKind
 

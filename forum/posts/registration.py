@@ -4,9 +4,8 @@ from typing import cast
 
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
-from django.utils.translation import gettext_lazy as _
 
-from core.registry import Resource, newest_id, registry
+from core.registry import newest_id
 from forum.categories.models import Category
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.queries import PostQuerySet
@@ -33,22 +32,9 @@ def first_category_name(request: HttpRequest) -> QuerySet[Model, object]:
     return Category.objects.filter(account_id=forum.account_id).of_forum(forum.id).values("name")[:1]
 
 
-registry.register(
-    Resource(
-        "post",
-        Post,
-        "forum.posts.api.views.PostViewSet",
-        label=_("Suggestion or task"),
-        plural_label=_("Suggestions and tasks"),
-        icon="lightbulb",
-        collection="posts",
-        samples={
-            "post": lambda request: newest_id(live_posts(request)),
-            "task": newest_task_id,
-            "forum_post": newest_forum_post_id,
-            "category_name": first_category_name,
-        },
-        # The Forum API (XML) reads the posts of one forum, the Account API (JSON) all posts and tasks of the account.
-        path_samples={"json": ("post", "task"), "xml": ("forum_post",)},
-    )
-)
+Post.api_resource.samples |= {
+    "post": lambda request: newest_id(live_posts(request)),
+    "task": newest_task_id,
+    "forum_post": newest_forum_post_id,
+    "category_name": first_category_name,
+}

@@ -3,14 +3,12 @@
 from django.urls import path
 
 from accounts.tags.api import TagViewSet
-from core.api.routing import CREATE, ITEM, LIST
+from core.api.routing import LIST
 from forum.posts.api.views import PostViewSet, TaskViewSet
 from forum.posts.pages import writing
 from forum.posts.pages.reading import PostPage
 
 urlpatterns = [
-    path("app/posts.json", PostViewSet.as_view(LIST | CREATE), name="forum-json-posts"),
-    path("app/posts/<id:id>.json", PostViewSet.as_view(ITEM), name="forum-json-post"),
     path(
         "app/posts/<id:id>/comments.json",
         PostViewSet.as_view({"get": "comments", "post": "create_comment"}),

@@ -22,6 +22,7 @@ from accounts.users.models import User
 from core.db import locks
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import Conflict, FieldError, FieldErrors
+from core.registry import Resource
 from core.rows.access import Access
 from forum.posts.models import Post
 from team.mailings.audience import Among, Audience, LeftOut, audience_of
@@ -44,6 +45,8 @@ class MessageQuerySet(AccessQuerySet[Any]):
 
 class Message(TenantModel):
     """An e-mail to many clients and contacts about a suggestion."""
+
+    api_resource = Resource("message", _("Message"), _("Messages"), icon="megaphone")
 
     class State(models.TextChoices):
         DRAFT = "draft", _("Draft")

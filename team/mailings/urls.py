@@ -1,6 +1,5 @@
 from django.urls import path
 
-from core.api.routing import CREATE, ITEM
 from team.mailings.api import MessageViewSet, RecipientFilters
 from team.mailings.pages import CustomerUnsubscribePage, MessagePage, NewMessagePage
 
@@ -8,8 +7,6 @@ urlpatterns = [
     path("app/posts/<id:id>/message", NewMessagePage.as_view(), name="team-post-message"),
     path("app/messages/<id:id>", MessagePage.as_view(), name="team-message"),
     path("app/unsubscribe/customer", CustomerUnsubscribePage.as_view(), name="team-unsubscribe"),
-    path("app/messages.json", MessageViewSet.as_view({"get": "list"} | CREATE), name="team-json-messages"),
-    path("app/messages/<id:id>.json", MessageViewSet.as_view(ITEM), name="team-json-message"),
     path(
         "app/messages/<id:id>/recipients.json",
         MessageViewSet.as_view({"get": "recipients"}, filterset_class=RecipientFilters),

@@ -8,6 +8,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from core.db.time_limit import without_statement_timeout
+from core.management.autodetector import Autodetector
 
 # What all migrations create, as pg_dump of PostgreSQL 18 writes it. A test compares the two.
 SCHEMA = Path(settings.BASE_DIR) / "docs" / "schema.sql"
@@ -19,6 +20,8 @@ POOLER_WARNING = (
 
 class Command(migrate.Command):
     """Django's `migrate` without a statement timeout, because building an index on a large table may take long."""
+
+    autodetector = Autodetector
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)

@@ -1,0 +1,119 @@
+"""The autodetector of `makemigrations`, which also writes the SQL of new tables and of changed searches."""
+
+import re
+from collections.abc import Iterator
+
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
+from django.db.migrations import Migration, RunSQL
+from django.db.migrations.autodetector import MigrationAutodetector, OperationDependency
+from django.db.migrations.graph import MigrationGraph
+from django.db.migrations.operations import CreateModel
+from django.db.migrations.operations.base import Operation
+from django.db.migrations.serializer import BaseSerializer
+from django.db.migrations.writer import MigrationWriter
+
+from core.db.tenancy import TenantModel
+from core.registry import registry
+from core.rows import tables
+from core.search.declaration import Search
+
+# The beginning of a statement that creates a part of a search. It names the part, and no other statement begins with it.
+DEFINED_OBJECT = re.compile(
+    r"CREATE OR REPLACE TRIGGER add_words AFTER INSERT ON \w+|CREATE OR REPLACE \w+ \w+|CREATE INDEX \w+|ALTER INDEX \w+"
+    r"|ALTER TABLE \w+ ADD COLUMN search\w+"
+)
+
+
+class SQLText:
+    """A statement, which a migration shows on as many lines as it has."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class SQLTextSerializer(BaseSerializer):
+    def serialize(self) -> tuple[str, set[str]]:
+        text = self.value.text.replace("\\", "\\\\")
+        return f'"""\n{text}\n"""' if "\n" in text else f'"""{text}"""', set()
+
+
+MigrationWriter.register_serializer(SQLText, SQLTextSerializer)
+
+
+class Autodetector(MigrationAutodetector):
+    """The autodetector of Django, with operations for what a model declares and Django does not create.
+
+    These are the SQL of the table of a new model (`core.rows.tables`), and of a search that is new or has changed. The migrations hold the
+    SQL of the searches so far.
+    """
+
+    # Attributes of the base that its stubs leave out.
+    generated_operations: dict[str, list[Operation]]
+
+    def changes(
+        self,
+        graph: MigrationGraph,
+        trim_to_apps: set[str] | None = None,
+        convert_apps: set[str] | None = None,
+        migration_name: str | None = None,
+    ) -> dict[str, list[Migration]]:
+        self.graph = graph
+        return super().changes(graph, trim_to_apps, convert_apps, migration_name)
+
+    def generate_altered_db_table(self) -> None:
+        """Add the operations with SQL. Of the operations that Django detects, this method adds the last ones."""
+        super().generate_altered_db_table()
+        for app_label in self.from_state.apps.all_models.keys() | self.generated_operations.keys():
+            for model in self.tenant_models(app_label):
+                self.add_sql(model)
+
+    def tenant_models(self, app_label: str) -> Iterator[type[TenantModel]]:
+        """Yield the models of the code, if the state to which the changes lead has them."""
+        for name in sorted(name for label, name in self.to_state.models if label == app_label):
+            model = apps.all_models[app_label].get(name)
+            if model is not None and issubclass(model, TenantModel):
+                yield model
+
+    def add_sql(self, model: type[TenantModel]) -> None:
+        """Add an operation if the table is new, or if the migrations so far create another search."""
+        app_label, table = model._meta.app_label, model._meta.db_table
+        operations = self.generated_operations.get(app_label, [])
+        search = getattr(model, "search", None)
+        statements = search.create_statements(model) if isinstance(search, Search) else []
+        if any(isinstance(operation, CreateModel) and operation.name == model.__name__ for operation in operations):
+            key = next((resource.key for resource in registry if resource.model is model), None)
+            sql = [*tables.create_statements(model, key), *statements]
+            reverse = [f"DROP FUNCTION {table}_update_search() CASCADE"] if statements else []
+        else:
+            found = {statement: self.last_definition(app_label, normalize(statement)) for statement in statements}
+            sql = [statement for statement, definition in found.items() if definition != normalize(statement)]
+            reverse = [definition for statement in sql if (definition := found[statement])]
+        if sql:
+            operation = RunSQL(*([SQLText(text) for text in texts] for texts in (sql, reverse)))  # type: ignore[arg-type]  # only written
+            created = OperationDependency(app_label, model.__name__, None, OperationDependency.Type.CREATE)
+            self.add_operation(app_label, operation, dependencies=[created])  # type: ignore[list-item]  # the stubs are older
+
+    def last_definition(self, app_label: str, statement: str) -> str:
+        """Return the last statement of the migrations that creates what this statement creates, or "" if there is none."""
+        text = " ; ".join(
+            normalize(part if isinstance(part, str) else part[0])
+            for (label, _), migration in sorted(self.graph.nodes.items(), key=lambda node: node[0])
+            if label == app_label and migration is not None
+            for operation in migration.operations
+            if isinstance(operation, RunSQL)
+            for part in ([operation.sql] if isinstance(operation.sql, str) else operation.sql)
+        )
+        beginning = DEFINED_OBJECT.match(statement)
+        if beginning is None:
+            raise ImproperlyConfigured(f"The object that this statement creates is unknown: {statement}")
+        end = r".*?\$\$.*?\$\$" if "$$" in statement else "[^;]*"
+        found = re.findall(re.escape(beginning[0]) + r"\b" + end, text)
+        return found[-1].strip() if found else ""
+
+
+def normalize(sql: str) -> str:
+    """Return SQL without differences of white space, schema and locks."""
+    return re.sub(
+        r"\s+", " ", sql.replace("public.", "").replace(" IF NOT EXISTS", "").replace(" CONCURRENTLY", "")
+    ).strip()
