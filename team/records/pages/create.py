@@ -174,7 +174,7 @@ class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
             response.headers["HX-Trigger"] = json.dumps({"record-created": self.declaration.resource})
             return response
         query = {"client_id": client_id} if self.chooses_client and client_id else {}
-        return redirect(reverse(f"{self.declaration.row_route}-new", query=query))
+        return redirect(reverse(self.declaration.new_route, query=query))
 
     def creation(self, form: RecordForm, client_id: int | None) -> Creation[CRMResource]:
         account, user = self.request.account, self.request.user
