@@ -101,8 +101,8 @@ class Action(ABC):
     def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
         """Give rows their previous values back. Return the results by the ids of the rows."""
         results, restored, known = {}, [], self.find_known(changes) if changes else set()
-        for row, before, after in changes:
-            values = self.previous_values(row, before, after, known)
+        for change in changes:
+            row, values = change[0], self.previous_values(change, known)
             if isinstance(values, str):
                 results[row.id] = values
             else:
@@ -116,7 +116,7 @@ class Action(ABC):
         """Return which of the ids that undo assigns still exist."""
         return set()
 
-    def previous_values(self, row: Any, before: Any, after: Any, known: set[int | None]) -> dict[str, object] | str:
+    def previous_values(self, change: Change, known: set[int | None]) -> dict[str, object] | str:
         """Return what undo assigns to a row, or the result if it leaves the row alone."""
         raise NotImplementedError
 
@@ -149,7 +149,8 @@ class SetLink(Action):
         rows = getattr(changes[0][0].account, self.relation).filter(id__in=ids) if ids else None
         return {None, *(rows.values_list("id", flat=True) if rows is not None else ())}
 
-    def previous_values(self, row: Any, before: Any, after: Any, known: set[int | None]) -> dict[str, object] | str:
+    def previous_values(self, change: Change, known: set[int | None]) -> dict[str, object] | str:
+        row, before, after = change
         if getattr(row, self.field) != after:
             return BulkResult.CHANGED_SINCE
         return {self.field: before} if before in known else BulkResult.VALUE_GONE
@@ -193,8 +194,9 @@ class ChangeTags(Action):
         flush(changed)
         return outcomes | {row.id: Outcome(BulkResult.CHANGED, before[row.id], list(row.tags)) for row in changed}
 
-    def previous_values(self, row: Any, before: Any, after: Any, known: set[int | None]) -> dict[str, object] | str:
+    def previous_values(self, change: Change, known: set[int | None]) -> dict[str, object] | str:
         """Remove the tags that were added, and add those that were removed. Tags that others changed since stay as they are."""
+        row, before, after = change
         names = before
         if row.tags != after:
             added = [name for name in after if not has_tag(before, name)]
@@ -243,7 +245,8 @@ class ChangeContactList(Action):
         lists = changes[0][0].account.contact_lists.live().filter(id__in=ids)
         return set(lists.values_list("id", flat=True))
 
-    def previous_values(self, row: Any, before: Any, after: Any, known: set[int | None]) -> dict[str, object] | str:
+    def previous_values(self, change: Change, known: set[int | None]) -> dict[str, object] | str:
+        row, _before, after = change
         if (after in row.contact_list_ids) == self.removes:
             return BulkResult.CHANGED_SINCE
         if self.removes and after not in known:
