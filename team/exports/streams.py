@@ -39,8 +39,6 @@ PHONE_NUMBER = re.compile(r"\s*\+\s*[0-9(][0-9\s()./\-\u2011]*(?:(?:ext|x|wew)\.
 MAX_EXPORTED = 1_000_000
 # The number of rows that are read together.
 CHUNK_SIZE = 1000
-
-
 # The exports of an account that run at a time.
 MAX_EXPORTS = 2
 # The lowest rate at which the client has to read the file, in bytes per second, and the seconds after which it is checked.

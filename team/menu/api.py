@@ -13,6 +13,8 @@ from core.db.transactions import in_transaction
 
 
 class TeamViewSet(JSONViewSet):
+    """A view that only the team may use, which is the default permission."""
+
     account: Account
     request: APIRequest
 

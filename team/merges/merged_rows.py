@@ -69,8 +69,7 @@ class Link:
 VOTES = {resource: Link(ProxyVote, f"{resource}_id") for resource in ("client", "contact")}
 LINKS: dict[str, tuple[Link, ...]] = {
     resource: (
-        Link(other, f"{resource}_id"),
-        *(Link(model, f"{resource}_id") for model in (Deal, Note, Post)),
+        *(Link(model, f"{resource}_id") for model in (other, Deal, Note, Post)),
         Link(UserLink, f"{resource}_id", unique_with="user_id"),
         VOTES[resource],
     )

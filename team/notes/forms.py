@@ -43,7 +43,7 @@ class ComposedKind:
 
     title: str | Promise
     icon: str
-    # The fields of the form. The style sheet hides the others, and their values are ignored.
+    # The fields of the form, the first of which must not be blank. The style sheet hides the others, and their values are ignored.
     fields: tuple[str, ...]
     # The message after it is saved.
     saved: str | Promise
@@ -56,7 +56,13 @@ KINDS: dict[str, ComposedKind] = {
         (Note.Kind.NOTE, gettext_lazy("Note"), "sticky-note", ("content",), gettext_lazy("The note is saved.")),
         (Note.Kind.CALL, gettext_lazy("Call"), "phone", CALL_FIELDS, gettext_lazy("The call is saved.")),
         (Note.Kind.MEETING, gettext_lazy("Meeting"), "users", CALL_FIELDS, gettext_lazy("The meeting is saved.")),
-        (Note.Kind.EMAIL, gettext_lazy("E-mail"), "mail", CALL_FIELDS[:2], gettext_lazy("The e-mail is saved.")),
+        (
+            Note.Kind.EMAIL,
+            gettext_lazy("E-mail"),
+            "mail",
+            ("content", "noted_at"),
+            gettext_lazy("The e-mail is saved."),
+        ),
         (TASK, gettext_lazy("Task"), "square-check", ("title", "day"), gettext_lazy("The task is added.")),
     )
 }
