@@ -60,6 +60,11 @@ class Resource:
         """The subject of the resource: the package with its models."""
         return self.model.__module__.rpartition(".")[0]
 
+    @property
+    def route(self) -> str:
+        """The name of the route of a single row."""
+        return f"{self.model._meta.app_label}-json-{self.key.replace('_', '-')}"
+
     @cached_property
     def viewset(self) -> "type[ResourceViewSet]":
         """The view. It is imported at first use, because views import models."""

@@ -44,8 +44,6 @@ class GroupViewSet(Listing, ResourceViewSet):
     account: Account
     request: APIRequest
 
-    key = "group"
-    route = "accounts-json-group"
     model = Group
     serializer_class = GroupSerializer
     permission_classes = [IsAdminOrTeamReadOnly]

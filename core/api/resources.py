@@ -17,6 +17,7 @@ from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldErrors
+from core.registry import Resource
 from core.rows.access import ALL_ROWS, prepared_access
 
 
@@ -28,11 +29,17 @@ class ResourceViewSet(JSONViewSet):
     all rows of `get_queryset`.
     """
 
-    # The key and the model of the resource, as in `core.registry`.
-    key: str
-    # The name of the route of a single row.
-    route: str
     model: type[Model]
+    # The key of the resource, and the name of the route of a single row: those of the resource that the model declares, unless the view
+    # has others.
+    key: str
+    route: str
+
+    def __init_subclass__(cls, **options: object) -> None:
+        super().__init_subclass__(**options)
+        if isinstance(resource := getattr(vars(cls).get("model"), "api_resource", None), Resource):
+            cls.key = vars(cls).get("key", resource.key)
+            cls.route = vars(cls).get("route", resource.route)
 
     def get_success_headers(self, data: dict[str, Any]) -> dict[str, str]:
         """Return the header with the URL of a new row."""

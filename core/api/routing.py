@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
-from django.apps import apps
 from django.urls import URLPattern, path, reverse
 
 from core.registry import Resource
@@ -46,11 +45,14 @@ def resource_urls(resource: Resource) -> Iterator[URLPattern]:
     """Yield the routes of the collection and of one row: `/app/clients.json` and `/app/clients/{id}.json`, with the names of the list
     (`crm-json-clients`) and of the row (`crm-json-client`).
     """
-    collection = resource.collection
-    room = apps.get_containing_app_config(resource.package).label
+    room = resource.model._meta.app_label
     for route, name, actions in (
-        (f"app/{collection}.json", collection, LIST | CREATE | UPSERT),
-        (f"app/{collection}/<id:id>.json", resource.key, ITEM),
+        (
+            f"app/{resource.collection}.json",
+            f"{room}-json-{resource.collection.replace('_', '-')}",
+            LIST | CREATE | UPSERT,
+        ),
+        (f"app/{resource.collection}/<id:id>.json", resource.route, ITEM),
     ):
         offered = {method: action for method, action in actions.items() if hasattr(resource.viewset, action)}
-        yield path(route, resource.viewset.as_view(offered), name=f"{room}-json-{name.replace('_', '-')}")
+        yield path(route, resource.viewset.as_view(offered), name=name)

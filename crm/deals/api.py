@@ -187,8 +187,6 @@ class DealFilters(ExternalIdsListFilters):
 
 
 class DealViewSet(ExternallyIdentifiedViewSet):
-    key = "deal"
-    route = "crm-json-deal"
     body_keys = ("try_update",)
     model = Deal
     lookup_class = ClientLookup

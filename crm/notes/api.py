@@ -53,8 +53,6 @@ class MayChangeNote(IsTeam):
 
 
 class NoteViewSet(CRMViewSet):
-    key = "note"
-    route = "crm-json-note"
     model = Note
     serializer_class = NoteSerializer
     filterset_class = NoteFilters

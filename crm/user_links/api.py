@@ -56,8 +56,6 @@ class UserLinkViewSet(Paged, ResourceViewSet):
     account: Account
     request: APIRequest
 
-    key = "user_link"
-    route = "crm-json-user-link"
     model = UserLink
     serializer_class = UserLinkSerializer
     filterset_class = UserLinkFilters

@@ -85,8 +85,6 @@ class RecipientFilters(ListFilters):
 class MessageViewSet(TeamViewSet, Paged, ResourceViewSet):
     """Drafts of messages and messages. A draft can be changed, deleted and sent. The list begins with the newest."""
 
-    key = "message"
-    route = "team-json-message"
     model = Message
     serializer_class = MessageSerializer
     filterset_class = MessageFilters

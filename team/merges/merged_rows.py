@@ -6,7 +6,7 @@ Each function takes a fixed number of statements, however many rows there are.
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from django.db import connection, models
 from django.db.backends.utils import CursorWrapper
@@ -25,9 +25,6 @@ from forum.posts.models import Post
 from forum.votes.models import ProxyVote
 from team.timeline.mirrored_entries import write_entries
 from team.timeline.models import TimelineEntry
-
-if TYPE_CHECKING:
-    from team.merges.models import Merge
 
 # The maximum number of rows that a merge moves. What depends on each of them is computed within one transaction.
 MAX_MOVED_ROWS = 20_000
@@ -88,6 +85,22 @@ MEMBERSHIP = "contactlistmembership.contact_id"
 VOTE_COLUMNS = "account_id, id, post_id, client_id, contact_id, user_id, from_post_id, created_at"
 
 
+class MergeIds(Protocol):
+    """The attributes of a `Merge` that the functions use."""
+
+    account_id: int
+    id: int
+
+    @property
+    def resource(self) -> str: ...
+
+    @property
+    def kept_id(self) -> int: ...
+
+    @property
+    def merged_id(self) -> int: ...
+
+
 class MergedRow(models.Model):
     """A row that a merge moved from the merged row to the kept one."""
 
@@ -118,12 +131,12 @@ def check_number(account: Account, resource: str, merged: ExternallyIdentified) 
         raise FieldError(f"merged_{resource}_id", message, "too_many", {"most": MAX_MOVED_ROWS})
 
 
-def parameters_of(merge: "Merge") -> dict[str, int | str | list[int] | None]:
+def parameters_of(merge: MergeIds) -> dict[str, int | str | list[int] | None]:
     return {"account": merge.account_id, "merge": merge.id, "kept": merge.kept_id, "merged": merge.merged_id}
 
 
 @contextmanager
-def deriving(merge: "Merge", from_id: int) -> Iterator[None]:
+def deriving(merge: MergeIds, from_id: int) -> Iterator[None]:
     """Compute again what depends on both rows, and on the rows that link to `from_id`, one of them. Log the change of these links."""
     ids = [merge.kept_id, merge.merged_id]
     with (
@@ -138,7 +151,7 @@ def deriving(merge: "Merge", from_id: int) -> Iterator[None]:
         yield
 
 
-def move_rows(merge: "Merge") -> None:
+def move_rows(merge: MergeIds) -> None:
     """Link the rows of the merged row to the kept row, and record them."""
     votes = VOTES[merge.resource]
     parameters = parameters_of(merge) | {"votes": votes.name}
@@ -176,7 +189,7 @@ def move_rows(merge: "Merge") -> None:
             )
 
 
-def add_to_lists(merge: "Merge") -> None:
+def add_to_lists(merge: MergeIds) -> None:
     """Add the kept contact to the contact lists of the merged one."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -196,7 +209,7 @@ def add_to_lists(merge: "Merge") -> None:
     ContactListCount.change(merge.account_id, dict.fromkeys(list_ids, 1))
 
 
-def move_back(merge: "Merge", others: "Sequence[Merge]") -> None:
+def move_back(merge: MergeIds, others: Sequence[MergeIds]) -> None:
     """Link the rows that are still linked to the kept row to the merged row again."""
     votes, other_ids = VOTES[merge.resource], [other.id for other in others]
     with deriving(merge, merge.kept_id), connection.cursor() as cursor:
@@ -234,7 +247,7 @@ def move_back(merge: "Merge", others: "Sequence[Merge]") -> None:
 
 
 def insert_votes(
-    merge: "Merge",
+    merge: MergeIds,
     cursor: CursorWrapper,
     condition: str,
     parameters: dict[str, int | str | list[int] | None],
@@ -270,7 +283,7 @@ def insert_votes(
     return inserted
 
 
-def move_copies(merge: "Merge", cursor: CursorWrapper, post_ids: list[int]) -> None:
+def move_copies(merge: MergeIds, cursor: CursorWrapper, post_ids: list[int]) -> None:
     """Give the merged row the copies of its votes, which were made when the posts were merged after this merge."""
     votes = VOTES[merge.resource]
     cursor.execute(
@@ -296,7 +309,7 @@ def move_copies(merge: "Merge", cursor: CursorWrapper, post_ids: list[int]) -> N
     )
 
 
-def leave_lists(merge: "Merge", others: "Sequence[Merge]") -> None:
+def leave_lists(merge: MergeIds, others: Sequence[MergeIds]) -> None:
     """Take the kept contact off the lists that it got with the merge.
 
     The merged contact stays only in lists in which the kept contact still is: taking the kept contact off a list was meant for both.

@@ -60,8 +60,6 @@ class PipelineViewSet(Listing, ResourceViewSet):
     account: Account
     request: APIRequest
 
-    key = "pipeline"
-    route = "accounts-json-pipeline"
     model = Pipeline
     serializer_class = PipelineSerializer
     permission_classes = [IsAdminOrTeamReadOnly]

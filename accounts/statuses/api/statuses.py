@@ -88,8 +88,6 @@ class StatusViewSet(Listing, ResourceViewSet):
     account: Account
     request: APIRequest
 
-    key = "status"
-    route = "accounts-json-status"
     model = Status
     serializer_class = StatusSerializer
     permission_classes = [IsAdminOrTeamReadOnly]

@@ -133,8 +133,6 @@ class ClientFilters(ExternalIdsListFilters):
 
 
 class ClientViewSet(ExternallyIdentifiedViewSet):
-    key = "client"
-    route = "crm-json-client"
     body_keys = ("try_update",)
     model = Client
     bulk_lookup_class = BulkClientLookup

@@ -40,8 +40,6 @@ class ContactListFilters(ListFilters):
 
 
 class ContactListViewSet(CRMViewSet):
-    key = "contact_list"
-    route = "crm-json-contact-list"
     model = ContactList
     serializer_class = ContactListSerializer
     filterset_class = ContactListFilters

@@ -59,8 +59,6 @@ class ContactFilters(ExternalIdsListFilters):
 
 
 class ContactViewSet(ExternallyIdentifiedViewSet):
-    key = "contact"
-    route = "crm-json-contact"
     model = Contact
     serializer_class = ContactSerializer
     filterset_class = ContactFilters

@@ -184,8 +184,6 @@ class FieldDefinitionViewSet(Listing, ResourceViewSet):
     account: Account
     request: APIRequest
 
-    key = "field_definition"
-    route = "crm-json-field-definition"
     model = FieldDefinition
     serializer_class = FieldDefinitionSerializer
     permission_classes = [IsAdminOrTeamReadOnly]

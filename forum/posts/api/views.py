@@ -110,8 +110,6 @@ class PostViewSet(PostListing, CommentActions, VoteActions, FollowActions):
     """Posts and tasks. The list has the posts of all forums of the account, with duplicates and without tasks."""
 
     request: APIRequest
-    key = "post"
-    route = "forum-json-post"
     model = Post
     serializer_class = PostSerializer
     filterset_class = ForumPostFilters
