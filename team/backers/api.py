@@ -8,7 +8,6 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from core.api.lists import Paged
 from core.db.time_limit import TooSlow
@@ -17,6 +16,7 @@ from core.search.queries import search_transaction
 from team.backers.post_revenue import page_by, stored_revenue
 from team.backers.queries import backers_of, order_by_revenue, revenue_of, total_revenue
 from team.backers.segments import PARAMETERS, SuggestionFilter
+from team.menu.api import TeamViewSet
 
 # The values of `order`, and the columns of `PostRevenue`.
 ORDERS = {"revenue": "total", "clients": "clients"}
@@ -26,11 +26,8 @@ COLUMNS = {"forum_id": "forum_id", "title": "title", "status": "status__code", "
 TOO_SLOW = "takes too long, because too many clients would have to be compared"
 
 
-class BackersViewSet(Paged):
+class BackersViewSet(TeamViewSet, Paged):
     """The clients behind a suggestion, and the sums of their deals."""
-
-    account: Account
-    request: APIRequest
 
     def check_post(self, id: int) -> None:
         posts = self.account.posts.visible_to(self.request.user)
@@ -60,11 +57,8 @@ class BackersViewSet(Paged):
         return Response({"clients": number, "revenue": list(map(asdict, revenue))})
 
 
-class SuggestionRevenueViewSet(Paged):
+class SuggestionRevenueViewSet(TeamViewSet, Paged):
     """The suggestions that have clients behind them, those with the highest revenue or the most clients first."""
-
-    account: Account
-    request: APIRequest
 
     def list(self, request: Request) -> HttpResponse:
         user, account = self.request.user, self.account

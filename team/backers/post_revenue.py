@@ -9,7 +9,7 @@ change is missed.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from decimal import Decimal
 from itertools import groupby, islice
 from typing import Any
@@ -115,15 +115,11 @@ class RevenueChange(models.Model):
 # Reading
 
 
-def sort_by(column: str) -> Callable[[QuerySet[models.Model], Account], QuerySet[models.Model]]:
-    """Return the function that orders the posts of a forum by a column of their figures, the highest first. Posts without clients are left out."""
-
-    def sort(posts: QuerySet[models.Model], account: Account) -> QuerySet[models.Model]:
-        # The forum is a column of the index for the order.
-        rows = posts.filter(revenues__currency=account.currency, revenues__forum_id=F("forum_id"))
-        return rows.order_by(f"-revenues__{column}", "-revenues__post_id")
-
-    return sort
+def sort_by(column: str, posts: QuerySet[models.Model], account: Account) -> QuerySet[models.Model]:
+    """Order the posts of a forum by a column of their figures, the highest first. Posts without clients are left out."""
+    # The forum is a column of the index for the order.
+    rows = posts.filter(revenues__currency=account.currency, revenues__forum_id=F("forum_id"))
+    return rows.order_by(f"-revenues__{column}", "-revenues__post_id")
 
 
 def page_by(
@@ -134,7 +130,7 @@ def page_by(
     Each forum has a limit of its own, because the index of the order has the forum before the column.
     """
     parts = [
-        sort_by(column)(posts.filter(forum_id=id), account).values(
+        sort_by(column, posts.filter(forum_id=id), account).values(
             order_key=F(f"revenues__{column}"), order_id=F("id")
         )[:stop]
         for id in forum_ids

@@ -1,5 +1,7 @@
 """The registration of the clients behind suggestions (`core.rooms`)."""
 
+from functools import partial
+
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -32,7 +34,7 @@ for name, label, column in (
     ("revenue", pgettext_lazy("order", "Most revenue"), "total"),
     ("clients", pgettext_lazy("order", "Most clients"), "clients"),
 ):
-    team_filters.register_order(name, team_filters.TeamOrder(label, NOTE, sort_by(column), sees_all_revenue))
+    team_filters.register_order(name, team_filters.TeamOrder(label, NOTE, partial(sort_by, column), sees_all_revenue))
 
 
 @receiver(outcome_changed)

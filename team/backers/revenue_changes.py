@@ -93,10 +93,6 @@ def keys_of_suggestions(rows: Iterable[Sequence[int | None]]) -> Iterable[Key]:
     return ((RevenueChange.Kind.POST, id) for row in rows for id in row if id is not None)
 
 
-def keys_of_row_of_post(post: Any) -> Iterable[Key]:
-    return [] if post.category_id is None else keys_of_suggestions([(post.id, post.duplicate_from_id)])
-
-
 def never(_row: object) -> bool:
     return False
 
@@ -108,19 +104,16 @@ def register_revenue_changes() -> None:
             model=Post,
             columns=frozenset({"client_id", "contact_id", "user_id", "duplicate_from_id", "trashed_at", "forum_id"}),
             keys_of=keys_of_posts,
-            keys_of_row=keys_of_row_of_post,
+            keys_of_row=lambda post: (
+                [] if post.category_id is None else keys_of_suggestions([(post.id, post.duplicate_from_id)])
+            ),
             key_columns=frozenset({"duplicate_from_id"}),
             update=queue,
             concerns_new=never,
         ),
         queue_rows(Client, "client", "id", {"trashed_at"}, concerns_new=never),
         queue_rows(Contact, "contact", "id", {"client_id", "trashed_at"}, concerns_new=never),
-        queue_rows(
-            Deal,
-            "client",
-            "client_id",
-            {"client_id", "status_id", "currency", "price", "trashed_at"},
-        ),
+        queue_rows(Deal, "client", "client_id", {"client_id", "status_id", "currency", "price", "trashed_at"}),
         queue_rows(
             UserLink,
             "user",

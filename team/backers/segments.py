@@ -66,7 +66,9 @@ class SuggestionFilter:
         found, errors = cls(account, user), list[FieldError]()
         readers: dict[str, Callable[[str], dict[str, Any]]] = {
             SEGMENT: lambda text: read_segment(text, account, user, views),
-            MIN_REVENUE: lambda text: read_revenue(text, account, language),
+            MIN_REVENUE: lambda text: {
+                MIN_REVENUE: read_number(MIN_REVENUE, text, language, is_money=True, currency=account.currency)
+            },
             MIN_CLIENTS: lambda text: read_clients(text, language),
         }
         for name, read in readers.items():
@@ -115,10 +117,6 @@ def read_segment(text: str, account: Account, user: User, views: list[SavedView]
     if errors := [error for error in segment.errors if error.field not in HARMLESS_ERRORS]:
         raise move_into_query(errors[0], SEGMENT)
     return {"view": view, "segment": segment}
-
-
-def read_revenue(text: str, account: Account, language: str | None) -> dict[str, object]:
-    return {"min_revenue": read_number(MIN_REVENUE, text, language, is_money=True, currency=account.currency)}
 
 
 def read_clients(text: str, language: str | None) -> dict[str, object]:

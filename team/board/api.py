@@ -3,22 +3,22 @@
 from django.http import Http404, HttpResponse, QueryDict
 from rest_framework.response import Response
 
-from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from accounts.statuses.models import Status
 from core.api.fields import IntegerField, TextField
 from core.api.serializers import ResourceSerializer, format_time
-from core.api.views import JSONViewSet
 from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from core.search.queries import MAX_QUERY_LENGTH
 from crm.deals.api import DealSerializer
 from crm.deals.models import Deal
-from team.board.columns import Board, BoardColumn, BoardQuery, Card, Total, board_query, read_board
+from team.board.columns import BoardColumn, BoardQuery, Card, board_query, read_board
 from team.board.moves import MAX_PLACE, Move, move_deal
+from team.menu.api import TeamViewSet
 
 MAX_ID = 10**18 - 1
+CARD_COLUMNS = ("id", "name", "client_id", "client_name", "price", "currency", "responsible_id", "expected_close_date")
 
 
 class MoveSerializer(ResourceSerializer):
@@ -41,11 +41,8 @@ class MoveSerializer(ResourceSerializer):
         return {name: value for name, value in values.items() if value is not None} | reason
 
 
-class BoardViewSet(JSONViewSet):
+class BoardViewSet(TeamViewSet):
     """The board, and the moves of deals on it."""
-
-    account: Account
-    request: APIRequest
 
     serializer_class = DealSerializer
 
@@ -60,7 +57,8 @@ class BoardViewSet(JSONViewSet):
             ) from None
         if query.errors:
             raise FieldErrors(query.errors)
-        return Response(self.represent_board(board))
+        columns = [self.represent_column(column) for column in board.columns]
+        return Response({"pipeline_id": board.pipeline.id, "columns": columns})
 
     def read_query(self) -> BoardQuery:
         """Return the query of the parameters. Unknown parameters are ignored, unless the request is strict."""
@@ -93,41 +91,22 @@ class BoardViewSet(JSONViewSet):
             raise Http404 from None
         return Response(self.represent(deal))
 
-    def represent_board(self, board: Board) -> dict[str, object]:
-        return {
-            "pipeline_id": board.pipeline.id,
-            "columns": [self.represent_column(column) for column in board.columns],
-        }
-
     def represent_column(self, column: BoardColumn) -> dict[str, object]:
-        totals = column.totals
+        totals = [
+            {"currency": total.currency, "count": total.deals, "sum": total.sum, "weighted_sum": total.weighted_sum}
+            for total in column.totals or ()
+        ]
         return {
             "status_id": column.status.id or None,
             "count": column.count,
-            "totals": None if totals is None else [self.represent_total(total) for total in totals],
+            "totals": None if column.totals is None else totals,
             "deals": [self.represent_card(card) for card in column.cards],
             "next": column.next or None,
         }
 
-    @staticmethod
-    def represent_total(total: Total) -> dict[str, object]:
-        return {
-            "currency": total.currency,
-            "count": total.deals,
-            "sum": total.sum,
-            "weighted_sum": total.weighted_sum,
-        }
-
     def represent_card(self, card: Card) -> dict[str, object]:
         return {
-            "id": card.id,
-            "name": card.name,
-            "client_id": card.client_id,
-            "client_name": card.client_name,
-            "price": card.price,
-            "currency": card.currency,
-            "responsible_id": card.responsible_id,
-            "expected_close_date": card.expected_close_date,
+            **{name: getattr(card, name) for name in CARD_COLUMNS},
             "stage_entered_at": format_time(card.stage_entered_at, self.account.zone),
             "overdue": card.is_overdue,
             "rotting": card.is_rotting,

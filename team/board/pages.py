@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -36,8 +37,8 @@ from team.lists.pages.list import FilterForm, RecordListPage, link_values
 from team.lists.queries import ListQuery
 from team.menu.pages import TeamPage, TeamRequest
 
-# The element of the page that tells screen readers about a move, and that of the dialog.
-NEWS, DIALOG = "#board-news", "dialog-content"
+# The element of the page that tells screen readers about a move.
+NEWS = "#board-news"
 
 
 class BoardPage(RecordListPage):
@@ -61,7 +62,6 @@ class BoardPage(RecordListPage):
         filter_form = filter_form or self.asked_filter(query)
         return self.render(
             http_status=422 if is_invalid else 200,
-            declaration=self.declaration,
             query=query,
             hidden=query.hidden,
             board=board,
@@ -172,18 +172,11 @@ class MovePage(TeamPage):
         """The query string of the board from which the deal is moved, or None."""
         return self.request.GET.get("board")
 
-    @property
-    def in_dialog(self) -> bool:
-        return bool(self.request.htmx) and self.request.htmx.target == DIALOG
-
     def find(self, id: int) -> Deal:
-        deal: Deal | None = self.request.account.deals.live().accessible_to(self.request.user).filter(id=id).first()
-        if deal is None:
-            raise Http404
-        return deal
+        return get_object_or_404(self.request.account.deals.live().accessible_to(self.request.user), id=id)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
-        deal, statuses = self.find(id), self.statuses()
+        deal, statuses = self.find(id), request.account.deal_statuses()
         chosen = next((status for status in statuses if status.id == parse_id(request.GET.get("status_id"))), None)
         seen_id = parse_id(request.GET.get("seen_status_id"))
         initial = {
@@ -194,9 +187,6 @@ class MovePage(TeamPage):
         return self.show(
             deal, chosen, MoveForm(account=request.account, statuses=statuses, chosen=chosen, initial=initial)
         )
-
-    def statuses(self) -> list[Status]:
-        return self.request.account.deal_statuses()
 
     def show(self, deal: Deal, chosen: Status | None, form: MoveForm) -> HttpResponse:
         heading = _("Move “%(name)s”") % {"name": deal.name}
@@ -222,7 +212,7 @@ class MovePage(TeamPage):
         return QueryDict((self.board_parameters or "").removeprefix("?")).urlencode()
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        statuses = self.statuses()
+        statuses = request.account.deal_statuses()
         status_id = parse_id(request.POST.get("status_id"))
         chosen = next((status for status in statuses if status.id == status_id), None)
         if chosen is None:
@@ -261,16 +251,14 @@ class MovePage(TeamPage):
         news = news % {"name": deal.name, "status": status_name(status)}
         if not self.request.htmx or self.board_parameters is None:
             messages.success(self.request, news)
-            if self.request.htmx:
-                return HttpResponse(headers={"HX-Redirect": self.path_back(deal.id)})
-            return redirect(self.path_back(deal.id))
+            return self.go_to(self.path_back(deal.id))
         query, values = self.query(), form.cleaned_data
         # The page has no column for deals without a status until there are any.
         is_whole = status.id == Status.NONE_ID and values["seen_status_id"] != Status.NONE_ID
         try:
             board = read_board(query, status_ids=None if is_whole else {status.id, values["seen_status_id"]} - {None})
         except TooSlow:
-            return HttpResponse(headers={"HX-Redirect": self.path_back(deal.id)})
+            return self.go_to(self.path_back(deal.id))
         card, above = find_card(board.columns, deal.id)
         if card is None and values["after_id"] is not None and not is_whole:
             # The card is below the first ones, which is where the user has dragged it.
@@ -292,21 +280,18 @@ class MovePage(TeamPage):
         """Respond with the reason why nothing was moved. On the board, show the present columns too."""
         if not self.request.htmx:
             # Without the board, a deal that the user may not access is not found.
-            deals = self.request.account.deals.accessible_to(self.request.user).filter(id=id)
-            deal: Deal | None = deals.first()
-            if deal is None:
-                raise Http404
+            deal: Deal = get_object_or_404(self.request.account.deals.accessible_to(self.request.user), id=id)
             messages.error(self.request, message)
             is_gone = deal.trashed_at is not None and self.board_parameters is None
             return redirect("team-deals") if is_gone else redirect(self.path_back(id))
         messages.error(self.request, message)
-        if self.board_parameters is None:
-            return HttpResponse(headers={"HX-Redirect": self.path_back(id)})
         query = self.query()
         try:
-            board = read_board(query)
+            board = None if self.board_parameters is None else read_board(query)
         except TooSlow:
-            return HttpResponse(headers={"HX-Redirect": self.path_back(id)})
+            board = None
+        if board is None:
+            return self.go_to(self.path_back(id))
         response = self.render("team/board/refused.html", board=board, query=query)
         return self.aimed(response, "#messages", {"dialog-close": ""})
 

@@ -74,6 +74,8 @@ class Action(ABC):
     key: str
     label: str | Promise
     resources: tuple[str, ...]
+    # The question whether to change `rows`, such as "5,000 clients", to `value`.
+    question: str | Promise
     field: str = ""
     # True if the rows that undo finds are in the trash.
     is_trash: bool = False
@@ -96,9 +98,27 @@ class Action(ABC):
     def apply(self, rows: list[BulkRow], value: Any, *, by: User) -> dict[int, Outcome]:
         """Change the rows. Return the outcomes by the ids of the rows."""
 
-    @abstractmethod
     def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
         """Give rows their previous values back. Return the results by the ids of the rows."""
+        results, restored, known = {}, [], self.find_known(changes) if changes else set()
+        for change in changes:
+            row, values = change[0], self.previous_values(change, known)
+            if isinstance(values, str):
+                results[row.id] = values
+            else:
+                row.assign(values, by=by)
+                restored.append(row)
+                results[row.id] = BulkResult.RESTORED
+        flush(restored)
+        return results
+
+    def find_known(self, changes: list[Change]) -> set[int | None]:
+        """Return which of the ids that undo assigns still exist."""
+        return set()
+
+    def previous_values(self, change: Change, known: set[int | None]) -> dict[str, object] | str:
+        """Return what undo assigns to a row, or the result if it leaves the row alone."""
+        raise NotImplementedError
 
 
 def flush(rows: list[Any]) -> None:
@@ -124,27 +144,24 @@ class SetLink(Action):
             row.id: Outcome(BulkResult.CHANGED, before[row.id], getattr(row, self.field)) for row in changed
         }
 
-    def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
+    def find_known(self, changes: list[Change]) -> set[int | None]:
         ids = {before for _row, before, _after in changes if before is not None}
-        known: set[int | None] = {None}
-        if changes and ids:
-            known |= set(getattr(changes[0][0].account, self.relation).filter(id__in=ids).values_list("id", flat=True))
-        results, restored = {}, []
-        for row, before, after in changes:
-            if getattr(row, self.field) != after:
-                results[row.id] = BulkResult.CHANGED_SINCE
-            elif before not in known:
-                results[row.id] = BulkResult.VALUE_GONE
-            else:
-                row.assign({self.field: before}, by=by)
-                restored.append(row)
-                results[row.id] = BulkResult.RESTORED
-        flush(restored)
-        return results
+        rows = getattr(changes[0][0].account, self.relation).filter(id__in=ids) if ids else None
+        return {None, *(rows.values_list("id", flat=True) if rows is not None else ())}
+
+    def previous_values(self, change: Change, known: set[int | None]) -> dict[str, object] | str:
+        row, before, after = change
+        if getattr(row, self.field) != after:
+            return BulkResult.CHANGED_SINCE
+        return {self.field: before} if before in known else BulkResult.VALUE_GONE
 
 
 def has_tag(names: Iterable[str], name: str) -> bool:
     return fold(name) in map(fold, names)
+
+
+def has_too_many(names: Iterable[str]) -> bool:
+    return len({fold(name) for name in names}) > TagsField.MAX_TAGS
 
 
 @dataclass(frozen=True)
@@ -169,7 +186,7 @@ class ChangeTags(Action):
                 names = row.tags + [name for name in value if not has_tag(row.tags, name)]
             if names == row.tags:
                 outcomes[row.id] = Outcome(BulkResult.UNCHANGED)
-            elif len({fold(name) for name in names}) > TagsField.MAX_TAGS:
+            elif has_too_many(names):
                 outcomes[row.id] = Outcome(BulkResult.TOO_MANY_TAGS)
             else:
                 row.assign({"tags": names}, by=by)
@@ -177,26 +194,17 @@ class ChangeTags(Action):
         flush(changed)
         return outcomes | {row.id: Outcome(BulkResult.CHANGED, before[row.id], list(row.tags)) for row in changed}
 
-    def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
+    def previous_values(self, change: Change, known: set[int | None]) -> dict[str, object] | str:
         """Remove the tags that were added, and add those that were removed. Tags that others changed since stay as they are."""
-        results, restored = {}, []
-        for row, before, after in changes:
+        row, before, after = change
+        names = before
+        if row.tags != after:
             added = [name for name in after if not has_tag(before, name)]
-            if row.tags == after:
-                names = before
-            else:
-                missing = [name for name in before if not has_tag([*after, *row.tags], name)]
-                names = [name for name in row.tags if not has_tag(added, name)] + missing
-            if names == row.tags:
-                results[row.id] = BulkResult.CHANGED_SINCE
-            elif len({fold(name) for name in names}) > TagsField.MAX_TAGS:
-                results[row.id] = BulkResult.TOO_MANY_TAGS
-            else:
-                row.assign({"tags": names}, by=by)
-                restored.append(row)
-                results[row.id] = BulkResult.RESTORED
-        flush(restored)
-        return results
+            missing = [name for name in before if not has_tag([*after, *row.tags], name)]
+            names = [name for name in row.tags if not has_tag(added, name)] + missing
+        if names == row.tags:
+            return BulkResult.CHANGED_SINCE
+        return BulkResult.TOO_MANY_TAGS if has_too_many(names) else {"tags": names}
 
 
 @dataclass(frozen=True)
@@ -225,34 +233,30 @@ class ChangeContactList(Action):
         outcomes = {row.id: Outcome(BulkResult.UNCHANGED) for row in rows}
         changed = [row for row in rows if (value in row.contact_list_ids) == self.removes]
         for row in changed:
-            self.set_membership(row, value, self.removes, by=by)
+            row.assign(self.memberships(row, value, self.removes), by=by)
             outcomes[row.id] = Outcome(BulkResult.CHANGED, None, value)
         flush(changed)
         return outcomes
 
-    def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
-        results, restored = {}, []
+    def find_known(self, changes: list[Change]) -> set[int | None]:
+        if not self.removes:
+            return set()
         ids = {list_id for _row, _before, list_id in changes}
-        lists = changes[0][0].account.contact_lists.live() if changes else None
-        known = (
-            set(lists.filter(id__in=ids).values_list("id", flat=True)) if lists is not None and self.removes else ids
-        )
-        for row, _before, list_id in changes:
-            if (list_id in row.contact_list_ids) == self.removes:
-                results[row.id] = BulkResult.CHANGED_SINCE
-            elif list_id not in known:
-                results[row.id] = BulkResult.VALUE_GONE
-            else:
-                self.set_membership(row, list_id, not self.removes, by=by)
-                restored.append(row)
-                results[row.id] = BulkResult.RESTORED
-        flush(restored)
-        return results
+        lists = changes[0][0].account.contact_lists.live().filter(id__in=ids)
+        return set(lists.values_list("id", flat=True))
+
+    def previous_values(self, change: Change, known: set[int | None]) -> dict[str, object] | str:
+        row, _before, after = change
+        if (after in row.contact_list_ids) == self.removes:
+            return BulkResult.CHANGED_SINCE
+        if self.removes and after not in known:
+            return BulkResult.VALUE_GONE
+        return self.memberships(row, after, not self.removes)
 
     @staticmethod
-    def set_membership(row: Contact, list_id: int, removes: bool, *, by: User) -> None:
+    def memberships(row: Contact, list_id: int, removes: bool) -> dict[str, object]:
         others = [id for id in row.contact_list_ids if id != list_id]
-        row.assign({"contact_list_ids": others if removes else [*others, list_id]}, by=by)
+        return {"contact_list_ids": others if removes else [*others, list_id]}
 
 
 @dataclass(frozen=True)
@@ -287,16 +291,44 @@ ACTIONS: dict[str, Action] = {
             "set_responsible",
             _("Change responsible"),
             ("client", "contact", "deal"),
+            _("Change the responsible of %(rows)s to %(value)s?"),
             "responsible_id",
             relation="users",
         ),
-        SetLink("set_status", _("Change status"), ("client", "deal"), "status_id", relation="statuses"),
-        ChangeTags("add_tags", _("Add tags"), ("client", "contact", "deal"), "tags"),
-        ChangeTags("remove_tags", _("Remove tags"), ("client", "contact", "deal"), "tags", removes=True),
-        ChangeContactList("add_to_contact_list", _("Add to a contact list"), ("contact",), "contact_list_id"),
-        ChangeContactList(
-            "remove_from_contact_list", _("Take off a contact list"), ("contact",), "contact_list_id", removes=True
+        SetLink(
+            "set_status",
+            _("Change status"),
+            ("client", "deal"),
+            _("Change the status of %(rows)s to %(value)s?"),
+            "status_id",
+            relation="statuses",
         ),
-        Trash("trash", _("Move to trash"), ("client", "contact", "deal")),
+        ChangeTags(
+            "add_tags", _("Add tags"), ("client", "contact", "deal"), _("Add the tags %(value)s to %(rows)s?"), "tags"
+        ),
+        ChangeTags(
+            "remove_tags",
+            _("Remove tags"),
+            ("client", "contact", "deal"),
+            _("Remove the tags %(value)s from %(rows)s?"),
+            "tags",
+            removes=True,
+        ),
+        ChangeContactList(
+            "add_to_contact_list",
+            _("Add to a contact list"),
+            ("contact",),
+            _("Add %(rows)s to the contact list %(value)s?"),
+            "contact_list_id",
+        ),
+        ChangeContactList(
+            "remove_from_contact_list",
+            _("Take off a contact list"),
+            ("contact",),
+            _("Take %(rows)s off the contact list %(value)s?"),
+            "contact_list_id",
+            removes=True,
+        ),
+        Trash("trash", _("Move to trash"), ("client", "contact", "deal"), _("Move %(rows)s to the trash?")),
     )
 }

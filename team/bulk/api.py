@@ -1,6 +1,5 @@
 """Bulk changes in the Account API (JSON)."""
 
-from collections.abc import Callable
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -8,7 +7,6 @@ from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from rest_framework.response import Response
 
-from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from core.api.fields import (
     MAX_INTEGER,
@@ -31,6 +29,7 @@ from team.bulk.models import MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet
 from team.lists.declarations import LISTS
 from team.lists.queries import ListQuery
 from team.lists.selection import matching_ids
+from team.menu.api import TeamViewSet
 
 # The maximum number of rows that a request selects by their ids. A query selects more.
 MAX_IDS = 1000
@@ -40,10 +39,7 @@ MAX_QUERY_LENGTH = 4000
 class SelectedIdsField(WireField):
     """The ids of the rows. Ids that do not exist are reported when the change is carried out."""
 
-    default_error_messages = {
-        "list": "must be a list of ids",
-        "too_many": "are too many (maximum is {most})",
-    }
+    default_error_messages = {"list": "must be a list of ids", "too_many": "are too many (maximum is {most})"}
 
     def to_internal_value(self, data: object) -> list[int]:
         items = to_list(data)
@@ -97,11 +93,8 @@ class BulkChangeSerializer(ResourceSerializer):
         return {**data, "query": row.query or None, "failure": row.failure or None}
 
 
-class BulkChangeViewSet(Paged):
+class BulkChangeViewSet(TeamViewSet, Paged):
     """Bulk changes of clients, contacts and deals. Admins see all of them, agents their own."""
-
-    account: Account
-    request: APIRequest
 
     serializer_class = BulkChangeSerializer
 
@@ -164,16 +157,9 @@ class BulkChangeViewSet(Paged):
         return Response(self.represent(self.get_object()))
 
     def undo(self, request: APIRequest, id: int) -> HttpResponse:
+        self.check()
         return self.act(lambda change: change.undo(by=request.user))
 
     def cancel(self, request: APIRequest, id: int) -> HttpResponse:
-        return self.act(lambda change: change.cancel())
-
-    def act(self, action: Callable[[BulkChange], None]) -> HttpResponse:
-        def act() -> BulkChange:
-            self.check()
-            change: BulkChange = self.get_object(locked=True)
-            action(change)
-            return change
-
-        return Response(self.represent(in_transaction(act)))
+        self.check()
+        return self.act(BulkChange.cancel)

@@ -5,7 +5,6 @@ the outcomes of its rows. So a batch is carried out once, even if a worker is ki
 """
 
 import json
-from collections.abc import Iterable
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Self, TypedDict
@@ -22,7 +21,7 @@ from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
 from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job, periodic_job, register_queue
 from core.rows.trash import KEPT_FOR
-from team.bulk.actions import ACTIONS, Action, BulkResult, BulkRow
+from team.bulk.actions import ACTIONS, Action, BulkResult, BulkRow, Outcome
 from team.lists.declarations import LISTS, RecordList
 
 # The resources of which rows can be changed together.
@@ -158,13 +157,7 @@ class BulkChange(TenantModel):
             raise FieldError("ids", _("are too many (maximum is {most})"), "too_many", {"most": MAX_ROWS})
         value = known.read(data, resource, account, by)
         change = cls(
-            account=account,
-            author_id=by.id,
-            resource=resource,
-            action=action,
-            value=value,
-            query=query,
-            total=len(ids),
+            account=account, author_id=by.id, resource=resource, action=action, value=value, query=query, total=len(ids)
         )
         change.save(force_insert=True)
         BulkChangeRow.objects.add(change, ids)
@@ -258,13 +251,7 @@ class BulkChange(TenantModel):
         found = self._lock(self.declaration.rows_of(self.account, user), ids)
         outcomes = self.known_action.apply(found, value, by=user)
         results = self._missing(ids, found, user) | {id: outcome.result for id, outcome in outcomes.items()}
-        BulkChangeRow.objects.record(
-            self,
-            "result",
-            results,
-            before={id: outcome.before for id, outcome in outcomes.items()},
-            after={id: outcome.after for id, outcome in outcomes.items()},
-        )
+        BulkChangeRow.objects.record(self, "result", results, outcomes)
         changed, unchanged = (
             list(results.values()).count(result) for result in (BulkResult.CHANGED, BulkResult.UNCHANGED)
         )
@@ -368,19 +355,14 @@ class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
         return self.filter(~Q(result__in=done) | ~Q(undo_result__in=done)).order_by("target")
 
     def record(
-        self,
-        change: BulkChange,
-        column: str,
-        results: dict[int, str],
-        *,
-        before: dict[int, object] | None = None,
-        after: dict[int, object] | None = None,
+        self, change: BulkChange, column: str, results: dict[int, str], outcomes: dict[int, Outcome] | None = None
     ) -> None:
-        """Set the column `result` or `undo_result`, and values, of rows of a change."""
+        """Set the column `result` or `undo_result` of rows of a change, and the values of their outcomes."""
         if not results:
             return
         ids = sorted(results)
-        values = ", before = new.before, after = new.after" if before is not None else ""
+        values = ", before = new.before, after = new.after" if outcomes is not None else ""
+        found = [(outcomes or {}).get(id, Outcome("")) for id in ids]
         with connection.cursor() as cursor:
             cursor.execute(
                 f"""
@@ -391,8 +373,8 @@ class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
                 [
                     ids,
                     [results[id] for id in ids],
-                    encoded(ids, before or {}),
-                    encoded(ids, after or {}),
+                    [encoded(outcome.before) for outcome in found],
+                    [encoded(outcome.after) for outcome in found],
                     change.account_id,
                     change.id,
                 ],
@@ -404,8 +386,8 @@ class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
         return self.filter(Exists(old.filter(account_id=OuterRef("account_id"), id=OuterRef("bulk_change_id"))))
 
 
-def encoded(ids: Iterable[int], values: dict[int, object]) -> list[str | None]:
-    return [None if values.get(id) is None else json.dumps(values[id]) for id in ids]
+def encoded(value: object) -> str | None:
+    return None if value is None else json.dumps(value)
 
 
 class BulkChangeRow(models.Model):

@@ -7,7 +7,8 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import F
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -15,7 +16,6 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
-from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.default_names import status_name
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
@@ -25,19 +25,24 @@ from core.pages.creation import CreatingPage, Creation
 from core.pages.formatting import number_text
 from team.bulk.actions import Action, BulkResult
 from team.bulk.models import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
-from team.exports.pages import EXPORT, EXPORT_ROUTES, respond_with_csv, too_many
+from team.exports.pages import EXPORT, respond_with_csv, too_many
 from team.exports.streams import MAX_EXPORTED
+from team.fields.names import people_of
 from team.lists.declarations import LISTS
-from team.lists.pages.list import MAX_USERS
 from team.lists.queries import ListQuery
 from team.lists.selection import count_matching, matching_ids
 from team.menu.pages import TeamPage, TeamRequest
-from team.merges.pages import MERGE, MERGE_ROUTES
+from team.merges.models import MODELS
+from team.merges.pages import MERGE, merge_path
 
 # The maximum number of rows that are selected one by one: those of the longest page.
 MAX_SELECTED = 100
+# The maximum number of contact lists to choose from.
+MAX_LISTS = 500
 # The choice that empties a field. A form without a choice is an error, so that nobody empties a field by mistake.
 NO_VALUE = "none"
+# The id of the part of the page of a change that htmx refreshes.
+PROGRESS = "progress"
 
 
 def rows_text(resource: str, number: int) -> str:
@@ -49,23 +54,6 @@ def rows_text(resource: str, number: int) -> str:
     else:
         text = ngettext("%(n)s deal", "%(n)s deals", number)
     return text % {"n": number_text(number)}
-
-
-def question(action: str, rows: str, value: str) -> str:
-    """Return the question that asks whether to change the rows, such as "5,000 clients"."""
-    if action == "set_responsible":
-        return _("Change the responsible of %(rows)s to %(value)s?") % {"rows": rows, "value": value}
-    if action == "set_status":
-        return _("Change the status of %(rows)s to %(value)s?") % {"rows": rows, "value": value}
-    if action == "add_tags":
-        return _("Add the tags %(value)s to %(rows)s?") % {"rows": rows, "value": value}
-    if action == "remove_tags":
-        return _("Remove the tags %(value)s from %(rows)s?") % {"rows": rows, "value": value}
-    if action == "add_to_contact_list":
-        return _("Add %(rows)s to the contact list %(value)s?") % {"rows": rows, "value": value}
-    if action == "remove_from_contact_list":
-        return _("Take %(rows)s off the contact list %(value)s?") % {"rows": rows, "value": value}
-    return _("Move %(rows)s to the trash?") % {"rows": rows}
 
 
 class ValueForm(Form):
@@ -122,14 +110,15 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             return error_response(request, 400)
         key = request.POST.get("action", "")
         action = actions_of(selection.resource).get(key)
-        if action is not None and (location := self.location_of(selection, action)) is not None:
-            return redirect(location)
+        # If the form was sent before, its rows may no longer match the query.
+        if action is not None and (id := self.created_row_id(self.form_values(selection, action))):
+            return redirect("team-bulk-change", id)
         if (problem := self.problem_of(selection)) is not None:
             messages.error(request, problem)
             return redirect(selection.list_path)
         if key == EXPORT:
             return self.export(selection)
-        if key == MERGE and selection.resource in MERGE_ROUTES:
+        if key == MERGE and selection.resource in MODELS:
             return self.merge(selection)
         if action is None:
             messages.error(request, _("Choose what to do with the selected entries."))
@@ -167,7 +156,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
 
     def export(self, selection: BulkSelection) -> HttpResponse:
         if selection.is_all:
-            return redirect(reverse(EXPORT_ROUTES[selection.resource]) + selection.query.query_string())
+            return redirect(reverse(f"team-{selection.resource}s-export") + selection.query.query_string())
         throttling.count_export(self.request)
         return respond_with_csv(self.request, selection.query, selection.ids)
 
@@ -176,7 +165,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             messages.error(self.request, _("Select exactly two entries to merge."))
             return redirect(selection.list_path)
         kept_id, merged_id = selection.ids
-        return redirect(reverse(MERGE_ROUTES[selection.resource], args=[kept_id], query={"with": merged_id}))
+        return redirect(merge_path(selection.resource, kept_id, query={"with": merged_id}))
 
     def show_or_apply(self, selection: BulkSelection, action: Action) -> HttpResponse:
         is_sent = self.request.POST.get("do") == "apply"
@@ -189,8 +178,8 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             return self.show(**context, has_changed=True)
         if selection.number > BATCH_SIZE and self.request.POST.get("confirmed") != "1":
             value = form.text(action.field) if action.field else ""
-            asked = question(action.key, rows_text(selection.resource, selection.number), value)
-            return self.show(**context, question=asked)
+            rows = rows_text(selection.resource, selection.number)
+            return self.show(**context, question=str(action.question) % {"rows": rows, "value": value})
         return self.apply(selection, action, form, context)
 
     def form_values(self, selection: BulkSelection, action: Action) -> dict[str, object]:
@@ -202,11 +191,6 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             "query": selection.query_text if selection.is_all else "",
             "value": self.request.POST.get(action.field, ""),
         }
-
-    def location_of(self, selection: BulkSelection, action: Action) -> str | None:
-        """Return the path of the change if the form was sent before. Its rows may no longer match the query."""
-        id = self.created_row_id(self.form_values(selection, action))
-        return reverse("team-bulk-change", args=[id]) if id else None
 
     def apply(self, selection: BulkSelection, action: Action, form: ValueForm, context: dict[str, Any]) -> HttpResponse:
         """Start the change, once for each form, and redirect to its page."""
@@ -232,9 +216,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             rows=self.request.account.bulk_changes.all(),
             path=lambda change: reverse("team-bulk-change", args=[change.id]),
             saved=lambda change: {action.field: change.value} if action.field else {},
-            choices=lambda change: [
-                (_("Entries"), number_text(change.total), number_text(selection.number)),
-            ],
+            choices=lambda change: [(_("Entries"), number_text(change.total), number_text(selection.number))],
         )
         change = self.create_once(form, creation, self.form_values(selection, action))
         if isinstance(change, HttpResponse):
@@ -266,16 +248,15 @@ class NewBulkChangePage(CreatingPage, TeamPage):
     def choices(self, selection: BulkSelection, action: Action) -> list[tuple[str, str]]:
         account = self.request.account
         if action.field == "responsible_id":
-            team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
-            people = [(str(id), name or login) for id, name, login in team[:MAX_USERS]]
+            people = [(str(id), name) for id, name in people_of(account)]
             return [("", _("Choose a person")), (NO_VALUE, _("Nobody")), *people]
         if action.field == "status_id":
-            statuses = account.statuses_of_kind(selection.query.declaration.status_kind)
+            statuses = account.statuses_of_kind(selection.resource)
             named = [(str(status.id), status_name(status)) for status in statuses]
             return [("", _("Choose a status")), (NO_VALUE, _("No status")), *named]
         if action.field == "contact_list_id":
             lists = account.contact_lists.live().order_by("name", "id").values_list("id", "name")
-            return [("", _("Choose a contact list")), *((str(id), name) for id, name in lists[:MAX_USERS])]
+            return [("", _("Choose a contact list")), *((str(id), name) for id, name in lists[:MAX_LISTS])]
         return []
 
 
@@ -308,15 +289,11 @@ class BulkChangePage(BulkChanges):
     """A bulk change: its progress, what it left alone, cancel and undo. While it runs, the page is refreshed."""
 
     template_name = "team/bulk/change.html"
-    # The id of the part of the page that htmx refreshes.
-    PROGRESS = "progress"
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
-        change = self.rows().filter(id=id).annotate(author_name=F("author__name")).first()
-        if change is None:
-            raise Http404
+        change = get_object_or_404(self.rows().annotate(author_name=F("author__name")), id=id)
         change.account = request.account
-        is_fragment = request.htmx and request.htmx.target == self.PROGRESS
+        is_fragment = self.fills(PROGRESS)
         declaration = change.declaration
         return self.render(
             "team/bulk/progress.html" if is_fragment else None,
@@ -359,9 +336,7 @@ class BulkChangePage(BulkChanges):
             return error_response(request, 400)
 
         def act() -> None:
-            change = self.rows().locked().filter(id=id).first()
-            if change is None:
-                raise Http404
+            change = get_object_or_404(self.rows().locked(), id=id)
             change.account = request.account
             action(change)
 

@@ -6,12 +6,13 @@ from core.registry import newest_id, registry
 from team.bulk.models import RESOURCES, actions_of
 from team.exports.pages import EXPORT
 from team.lists.selection import register_actions
-from team.merges.pages import MERGE, MERGE_ROUTES
+from team.merges.models import MODELS
+from team.merges.pages import MERGE
 
 # In the order in which the lists offer them.
 for resource in RESOURCES:
     register_actions(resource, [(action.key, action.label) for action in actions_of(resource).values()])
-    if resource in MERGE_ROUTES:
+    if resource in MODELS:
         register_actions(resource, [(MERGE, _("Merge two entries"))])
     register_actions(resource, [(EXPORT, _("Export as CSV"))])
 

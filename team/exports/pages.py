@@ -24,11 +24,6 @@ from team.menu.pages import TeamPage, TeamRequest
 
 # The action of a list that exports the selected rows.
 EXPORT = "export"
-EXPORT_ROUTES = {
-    "client": "team-clients-export",
-    "contact": "team-contacts-export",
-    "deal": "team-deals-export",
-}
 
 
 class ExportPage(TeamPage):

@@ -1,22 +1,27 @@
-"""The rows of a list as CSV."""
+"""The rows of a list as a CSV file for spreadsheet programs, in the format that they expect in the language of the reader.
 
+Where the comma is the decimal sign, a semicolon separates the values.
+"""
+
+import csv
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from datetime import date, datetime
 from time import monotonic
+from typing import Any
 
 from django.db import Error, connection
-from django.utils import translation
+from django.utils import formats, translation
 from django.utils.translation import gettext as _
 
 from accounts.statuses.default_names import reason_text
 from core.api.fields import to_decimal
 from core.limits.leases import Lease
-from core.pages.formatting import amount_text
+from core.pages.formatting import amount_text, number_text
 from core.rows.declared import FieldType
 from core.rows.values import ValuesRow
 from crm.fields.catalogue import REASON_NAMES, Field
-from team.exports.csv_files import BYTE_ORDER_MARK, csv_writer, guarded, number_cell, phone_cell
 from team.fields.cells import currency_in, sums_text, value_in
 from team.fields.names import LINKS, Names
 from team.lists.queries import ListQuery
@@ -24,16 +29,35 @@ from team.summaries.models import SUM_NAMES
 
 logger = logging.getLogger("rostrum.export")
 
+# Spreadsheet programs recognize UTF-8 by this mark.
+BYTE_ORDER_MARK = "\ufeff"
+# Spreadsheet programs execute a cell that begins with one of these characters as a formula.
+FORMULA = re.compile(r"\s*[=+\-@\t\r]")
+# A telephone number in the international format, which may have an extension. It has no letters that could name a function or a cell.
+PHONE_NUMBER = re.compile(r"\s*\+\s*[0-9(][0-9\s()./\-\u2011]*(?:(?:ext|x|wew)\.?\s?[0-9]+)?\s*", re.IGNORECASE)
 # The maximum number of rows of a file. A sheet of a spreadsheet program has 1,048,576 rows.
 MAX_EXPORTED = 1_000_000
 # The number of rows that are read together.
 CHUNK_SIZE = 1000
-
-
 # The exports of an account that run at a time.
 MAX_EXPORTS = 2
 # The lowest rate at which the client has to read the file, in bytes per second, and the seconds after which it is checked.
 MIN_RATE, RATE_GRACE = 8 * 1024, 30
+
+
+def csv_writer(file: Any) -> Any:
+    """Return a writer of the `csv` module for the active language."""
+    return csv.writer(file, delimiter=";" if formats.get_format("DECIMAL_SEPARATOR") == "," else ",")
+
+
+def guarded(text: str) -> str:
+    """Return the text with an apostrophe before it if a spreadsheet program would execute it as a formula."""
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def phone_cell(text: str) -> str:
+    """Return a telephone number as it is, so that other programs can dial and import it, and guard any other text."""
+    return text if PHONE_NUMBER.fullmatch(text) else guarded(text)
 
 
 class ExportStream:
@@ -170,7 +194,7 @@ def cell(row: ValuesRow, field: Field, names: Names, query: ListQuery) -> str:
     if field.is_amount and (number := to_decimal(value)) is not None:
         if field.type == FieldType.MONEY:
             return amount_text(number, currency_in(row, field, query.account.currency), is_grouped=False)
-        return number_cell(number)
+        return number_text(number, is_grouped=False)
     if isinstance(value, list):
         return guarded(", ".join(map(str, value)))
     if field.type == FieldType.PHONE:

@@ -1,13 +1,10 @@
-"""The kinds of records that have pages, and the fields of a record as its page shows them."""
+"""The fields of a record as its page shows them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db.models import Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 from django.urls import reverse
-from django.utils.functional import Promise
-from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account
 from accounts.statuses.default_names import status_name
@@ -16,51 +13,8 @@ from core.rows.access import Access
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field, builtin_fields
 from crm.resources.models import CRMResource
-from team.fields.forms import LINKS, currency_of, display
-from team.fields.names import COLLECTIONS, href_of, name_of_row, name_of_user
-
-
-@dataclass(frozen=True)
-class RecordKind:
-    """A kind of record with a page of its own."""
-
-    resource: str
-    section: str
-    # The routes of the page, of the form for one field, and of the list.
-    route: str
-    edit_route: str
-    list_route: str
-    rows: Callable[[Account], QuerySet[Model]]
-    in_trash: str | Promise
-
-
-CLIENT = RecordKind(
-    "client",
-    "clients",
-    "team-client",
-    "team-client-edit",
-    "team-clients",
-    lambda account: account.clients.all(),
-    gettext_lazy("This client is in the trash."),
-)
-CONTACT = RecordKind(
-    "contact",
-    "contacts",
-    "team-contact",
-    "team-contact-edit",
-    "team-contacts",
-    lambda account: account.contacts.all(),
-    gettext_lazy("This contact is in the trash."),
-)
-DEAL = RecordKind(
-    "deal",
-    "deals",
-    "team-deal",
-    "team-deal-edit",
-    "team-deals",
-    lambda account: account.deals.all(),
-    gettext_lazy("This deal is in the trash."),
-)
+from team.fields.forms import currency_of, display
+from team.fields.names import LINKS, RECORDS, href_of, name_of_row, name_of_user
 
 
 def name_column(column: str) -> str:
@@ -75,16 +29,16 @@ def status_of_row() -> Subquery:
     return Subquery(statuses.values(found=JSONObject(**columns))[:1])
 
 
-def with_linked_names(rows: QuerySet[Model], kind: RecordKind, account: Account, access: Access) -> QuerySet[Model]:
+def with_linked_names(rows: QuerySet[Model], resource: str, account: Account, access: Access) -> QuerySet[Model]:
     """Add what `fact_of` needs: the status, and the names of the users and of the rows of the access that the fields name."""
     found: dict[str, Subquery] = {name_column("trashed_by_id"): name_of_user("trashed_by_id")}
-    for field in builtin_fields(kind.resource):
+    for field in builtin_fields(resource):
         if field.type == FieldType.USER:
             found[name_column(field.name)] = name_of_user(field.name)
         elif field.type == FieldType.STATUS:
             found["status_data"] = status_of_row()
-        elif field.type in COLLECTIONS:
-            linked = getattr(account, COLLECTIONS[field.type]).live().limited_to(access)
+        elif field.type in RECORDS:
+            linked = getattr(account, f"{field.type}s").live().limited_to(access)
             found[name_column(field.name)] = name_of_row(linked, field.name)
     result: QuerySet[Model] = rows.annotate(**found)
     return result
@@ -118,16 +72,12 @@ def shown_fields(facts: list[Fact]) -> list[Field]:
     return [fact.field for fact in facts if fact.text and fact.field.name not in HEADER_FIELDS]
 
 
-def facts_of(row: CRMResource, kind: RecordKind, fields: list[Field]) -> list[Fact]:
-    return [fact_of(row, kind, field) for field in fields]
-
-
-def fact_of(row: CRMResource, kind: RecordKind, field: Field) -> Fact:
+def fact_of(row: CRMResource, field: Field) -> Fact:
     """Return a field of an annotated row. It takes no statement."""
     value = field.value_of(row)
     if field.type == FieldType.STATUS:
         status = as_status(getattr(row, "status_data", None))
-        text = status_label(status)
+        text = status_name(status) if status else ""
     elif field.type in LINKS:
         # The annotations of the page have the names of linked rows.
         text = getattr(row, name_column(field.name), None) or ""
@@ -136,10 +86,7 @@ def fact_of(row: CRMResource, kind: RecordKind, field: Field) -> Fact:
         text = ""
     else:
         text = display(field, value, row.account, None, currency=currency_of(field, row, row.account))
-    edit_path = "" if field.read_only else reverse(kind.edit_route, args=[row.id], query={"field": field.name})
+    route = f"team-{row._meta.model_name}-edit"
+    edit_path = "" if field.read_only else reverse(route, args=[row.id], query={"field": field.name})
     # The row of a link without a name is in the trash, or the user may not access it.
     return Fact(field, text, href_of(field, value) if text else "", edit_path)
-
-
-def status_label(status: Status | None) -> str:
-    return status_name(status) if status else ""

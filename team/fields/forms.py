@@ -26,7 +26,6 @@ from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account
 from accounts.layout.forms import Form, LongSelect
-from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.default_names import reason_text, status_name, stored_reason
 from accounts.statuses.models import Status
 from accounts.users.models import User
@@ -46,10 +45,10 @@ from crm.deals.models import Deal
 from crm.fields.catalogue import REASON_NAMES, Field, fields_of
 from crm.resources.api.writing import write_row
 from crm.resources.models import CRMResource
+from team.fields.names import LINKS, people_of
 
-# The maximum numbers of contacts and of users to choose from, and of clients that a search finds.
-MAX_CHOICES, MAX_USERS, MAX_FOUND = 50, 500, 10
-
+# The maximum numbers of contacts to choose from, and of clients that a search finds.
+MAX_CHOICES, MAX_FOUND = 50, 10
 
 # The label of the choice that empties a field.
 NO_CHOICE = "\N{EN DASH}"
@@ -66,9 +65,6 @@ def encode(value: object) -> str:
     return json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False)
 
 
-LINKS = {FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT}
-
-
 def name_of(field: Field, id: int, account: Account, user: User) -> str:
     """Return the name of the row that a link names, or "" if the user may not access the row."""
     if field.type == FieldType.STATUS:
@@ -77,8 +73,7 @@ def name_of(field: Field, id: int, account: Account, user: User) -> str:
     if field.type == FieldType.USER:
         rows: QuerySet[Model] = account.users.all()
     else:
-        rows = (account.clients if field.type == FieldType.CLIENT else account.contacts).live()
-        rows = rows.none() if user is None else rows.accessible_to(user)
+        rows = getattr(account, f"{field.type}s").live().accessible_to(user)
     return str(rows.filter(id=id).values_list("name", flat=True).first() or "")
 
 
@@ -104,12 +99,12 @@ def display(field: Field, value: Any, account: Account, user: User | None = None
     return reason_text(value) if field.name in REASON_NAMES else str(value)
 
 
-def currency_of(field: Field, row: CRMResource | None, account: Account) -> str:
+def currency_of(field: Field, row: CRMResource, account: Account) -> str:
     """Return the currency of an amount: the price of a deal has its own, and other amounts have the currency of the account."""
     return row.currency if field.name == "price" and isinstance(row, Deal) and row.currency else account.currency
 
 
-def form_field(field: Field, account: Account, user: User, row: CRMResource | None, *, q: str = "") -> forms.Field:
+def form_field(field: Field, account: Account, user: User, row: CRMResource, *, q: str = "") -> forms.Field:
     """Return the field of a form for a field of the catalogue. Links to other rows take statements for the choices.
 
     The choices of a client are the present one, and the clients that a search for `q` finds.
@@ -165,9 +160,9 @@ INPUT_MODES: dict[FieldType, dict[str, str]] = {
 }
 
 
-def link_choices(field: Field, account: Account, user: User, row: CRMResource | None) -> list[tuple[int, str]]:
+def link_choices(field: Field, account: Account, user: User, row: CRMResource) -> list[tuple[int, str]]:
     """Return the ids and names of the rows that a link may name: statuses, users of the team, or contacts of the client."""
-    value = field.value_of(row) if row is not None else None
+    value = field.value_of(row)
     if field.type == FieldType.STATUS:
         if not isinstance(row, Deal):
             return [(status.id, status_name(status)) for status in account.statuses_of_kind(Status.Kind.CLIENT)]
@@ -176,17 +171,16 @@ def link_choices(field: Field, account: Account, user: User, row: CRMResource | 
         current = next((status for status in statuses if status.id == value), none)
         return [(status.id, status_name(status)) for status in statuses if status.pipeline_id == current.pipeline_id]
     if field.type == FieldType.USER:
-        team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
-        pairs = [(id, name or login) for id, name, login in team[:MAX_USERS]]
-        return (
-            pairs if value is None or value in dict(pairs) else [*pairs, (value, name_of(field, value, account, user))]
-        )
+        people = people_of(account)
+        if value is None or value in dict(people):
+            return people
+        return [*people, (value, name_of(field, value, account, user))]
     client_id = row.id if isinstance(row, Client) else getattr(row, "client_id", None)
     contacts = account.contacts.live().accessible_to(user).filter(Q(client_id=client_id or 0) | Q(id=value or 0))
     return list(contacts.order_by("id").values_list("id", "name")[:MAX_CHOICES])
 
 
-def client_choices(account: Account, user: User, row: CRMResource | None, q: str) -> list[tuple[int, str]]:
+def client_choices(account: Account, user: User, row: CRMResource, q: str) -> list[tuple[int, str]]:
     """Return the ids and names of the client of the row, and of the clients that a search finds."""
     client_id: int | None = getattr(row, "client_id", None)
     own = account.clients.live().accessible_to(user).filter(id=client_id).values_list("id", "name") if client_id else ()
@@ -249,16 +243,15 @@ class FieldForm(AskingForm):
         field: Field,
         account: Account,
         user: User,
-        row: CRMResource | None,
-        *args: Any,
+        row: CRMResource,
+        data: Mapping[str, object] | None = None,
+        *,
         q: str = "",
-        **kwargs: Any,
     ) -> None:
-        value = None if row is None else field.value_of(row)
-        initial = {"value": initial_value(field, value), "shown": encode(value), **kwargs.pop("initial", {})}
+        value = field.value_of(row)
         # A list may have forms for several rows.
-        auto_id = f"edit-{field.column}-{row.id if row is not None else 'new'}-%s"
-        super().__init__(*args, initial=initial, auto_id=auto_id, **kwargs)
+        auto_id = f"edit-{field.column}-{row.id}-%s"
+        super().__init__(data, initial={"value": initial_value(field, value), "shown": encode(value)}, auto_id=auto_id)
         self.field, self.account, self.country = field, account, getattr(row, "country", None)
         self.fields["value"] = form_field(field, account, user, row, q=q)
         self.fields["value"].widget.attrs["data-focus"] = ""
@@ -365,7 +358,5 @@ class FieldEdit:
 
 def editable_field(account: Account, resource: str, name: str) -> Field | None:
     """Return the field with a name, or None if there is no such field or it is read-only."""
-    for field in fields_of(account, resource):
-        if field.name == name:
-            return None if field.read_only else field
-    return None
+    fields = fields_of(account, resource)
+    return next((field for field in fields if field.name == name and not field.read_only), None)

@@ -11,12 +11,16 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
 
 from accounts.account.models import Account
+from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.default_names import status_name
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.api.routing import path_with_id
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field
+
+# The most users in the choices of a form.
+MAX_USERS = 500
 
 
 def name_of_user(column: str) -> Subquery:
@@ -30,8 +34,16 @@ def name_of_row(rows: QuerySet[Model], column: str) -> Subquery:
     return Subquery(rows.filter(id=OuterRef(column)).values("name")[:1])
 
 
-# The types of fields that link to other rows.
-LINKS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
+def people_of(account: Account, limit: int | None = MAX_USERS) -> list[tuple[int, str]]:
+    """Return the ids and names of the users whom forms offer as the responsible user."""
+    team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
+    return [(id, name or login) for id, name, login in team[:limit]]
+
+
+# The types of fields that link to records, which have a page, and to other rows.
+RECORDS = (FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
+LINKS = (FieldType.USER, FieldType.STATUS, *RECORDS)
+RECORD_ICONS = {"client": "building-2", "contact": "user", "deal": "handshake"}
 Ids = dict[FieldType, set[int]]
 
 
@@ -81,24 +93,16 @@ def linked_rows(
     elif type == FieldType.USER:
         rows, name = account.users.all(), Coalesce(NullIf("name", nothing), F("login"))
     else:
-        rows = getattr(account, COLLECTIONS[type]).live().accessible_to(user)
+        rows = getattr(account, f"{type}s").live().accessible_to(user)
     return rows.filter(id__in=ids).order_by().values_list(Value(str(type), CharField()), "id", name, *of_status)
-
-
-COLLECTIONS = {FieldType.CLIENT: "clients", FieldType.CONTACT: "contacts", FieldType.DEAL: "deals"}
-ROUTES = {
-    FieldType.CLIENT: "team-client",
-    FieldType.CONTACT: "team-contact",
-    FieldType.DEAL: "team-deal",
-}
 
 
 def href_of(field: Field, value: Any) -> str:
     """Return the address to which a value links."""
     if value in (None, ""):
         return ""
-    if field.type in ROUTES:
-        return path_with_id(ROUTES[field.type], value)
+    if field.type in RECORDS:
+        return path_with_id(f"team-{field.type}", value)
     match field.type:
         case FieldType.EMAIL:
             return f"mailto:{quote(value, safe='@')}"

@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -149,10 +150,7 @@ class FieldPage(SettingsPage):
 
     def find(self, id: int, *, locked: bool = False) -> FieldDefinition:
         rows = self.request.account.field_definitions
-        row = (rows.locked() if locked else rows.all()).filter(id=id).first()
-        if row is None:
-            raise Http404
-        return row
+        return get_object_or_404(rows.locked() if locked else rows.all(), id=id)
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)

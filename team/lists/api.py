@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsTeam
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField
@@ -21,6 +20,7 @@ from core.db.ordering import MAX_POSITION
 from core.db.transactions import in_transaction
 from core.errors import FieldError
 from team.lists.saved_views import SavedView, SavedViewQuerySet
+from team.menu.api import TeamViewSet
 
 
 class SavedViewSerializer(ResourceSerializer):
@@ -64,11 +64,8 @@ class SavedViewFilters(ListFilters):
     resource = WireFilter(TargetField(SavedView.Target.values))
 
 
-class SavedViewViewSet(Paged):
+class SavedViewViewSet(TeamViewSet, Paged):
     """The views that the user owns, and those that are shared with the team. Others do not exist for the user."""
-
-    account: Account
-    request: APIRequest
 
     serializer_class = SavedViewSerializer
     filterset_class = SavedViewFilters

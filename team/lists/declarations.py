@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from django.db.models import Model, QuerySet
 from django.utils.functional import Promise
@@ -10,7 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.account.models import Account
-from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field, builtin_fields, fields_of
@@ -51,37 +49,30 @@ CLIENT_ORDERS: dict[str, str | Promise] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RecordList:
     """A list of one kind of records."""
 
-    # The resource, as in the registry, and the related name on the account.
+    # The resource, as in the registry.
     resource: str
-    collection: str
     label: str | Promise
     icon: str
-    # The routes of the list, and of a row.
-    route: str
-    row_route: str = ""
-    nothing: str | Promise = ""
-    # The route of the form for a new row, and its label.
-    new_route: str = ""
-    new_label: str | Promise = ""
-    # The kind of the statuses of the rows.
-    status_kind: str = ""
+    nothing: str | Promise
+    # The label of the form for a new row.
+    new_label: str | Promise
+    # What the page of a row in the trash says.
+    in_trash: str | Promise = ""
     # The field that is the link to the page of a row, in the first column.
     name_field: str = "name"
     orders: Mapping[str, str | Promise] = field(default_factory=lambda: ORDERS)
     default_order: str = "-created_at"
     # Columns that the cells of other columns show.
     further_columns: tuple[str, ...] = ()
-    # True if the fields of a row can be edited in the cells of the list.
-    is_editable: bool = False
     # The fields that the summaries of the rows store.
     stored: tuple[Field, ...] = ()
     # The orders whose index is one of `PostSortKey`.
     sort_keys: tuple[str, ...] = ()
-    rows_of: Callable[[Account, User], QuerySet[Model]] = lambda account, user: account.users.none()
+    rows_of: Callable[[Account, User], QuerySet[Model]]
 
     def fields(self, account: Account) -> list[Field]:
         """Return the fields of the rows, with those that summaries store and those that the account defines."""
@@ -90,26 +81,42 @@ class RecordList:
         return [*fields_of(account, self.resource), *self.stored]
 
     @property
+    def collection(self) -> str:
+        """The related name of the rows on the account."""
+        return f"{self.resource}s"
+
+    @property
+    def route(self) -> str:
+        # The route `team-tasks` is that of the tasks in groups by time.
+        return "team-tasks-list" if self.resource == "task" else f"{self.row_route}s"
+
+    @property
+    def row_route(self) -> str:
+        return f"team-{self.resource.replace('_', '-')}"
+
+    @property
+    def new_route(self) -> str:
+        return f"{self.row_route}-new"
+
+    @property
+    def is_editable(self) -> bool:
+        """True if the fields of a row can be edited in the cells of the list."""
+        return self.resource not in OWN_FIELDS
+
+    @property
     def edit_route(self) -> str:
         """The route of the form for one field of a row; "" if the rows can't be edited in the list."""
         return f"{self.row_route}-edit" if self.is_editable else ""
 
     @property
     def has_responsible(self) -> bool:
-        return any(field.name == "responsible_id" for field in self._builtin)
+        builtin = OWN_FIELDS.get(self.resource) or builtin_fields(self.resource)
+        return any(field.name == "responsible_id" for field in builtin)
 
     @property
     def has_tasks(self) -> bool:
         """True if tasks link to the rows."""
         return NEXT_TASK in self.stored
-
-    @property
-    def _builtin(self) -> tuple[Field, ...]:
-        return OWN_FIELDS.get(self.resource) or builtin_fields(self.resource)
-
-    def filter_inactive_since(self, rows: QuerySet[Model], moment: datetime) -> QuerySet[Model]:
-        """Return the rows that did not change since then, nor did any row that belongs to them."""
-        return rows.filter(**{f"{LAST_ACTIVITY.name if self.stored else 'updated_at'}__lt": moment})
 
 
 CONTACT_LIST_FIELDS = (
@@ -144,76 +151,55 @@ LISTS: dict[str, RecordList] = {
     declaration.resource: declaration
     for declaration in (
         RecordList(
-            "client",
-            "clients",
-            _("Clients"),
-            "building-2",
-            "team-clients",
-            "team-client",
-            is_editable=True,
+            resource="client",
+            label=_("Clients"),
+            icon="building-2",
             nothing=_("There are no clients yet."),
-            new_route="team-client-new",
             new_label=_("New client"),
-            status_kind=Status.Kind.CLIENT,
+            in_trash=_("This client is in the trash."),
             orders=CLIENT_ORDERS,
             stored=(LAST_ACTIVITY, NEXT_TASK, *SUMS),
             rows_of=lambda account, user: account.clients.live().accessible_to(user),
         ),
         RecordList(
-            "contact",
-            "contacts",
-            _("Contacts"),
-            "contact",
-            "team-contacts",
-            "team-contact",
-            is_editable=True,
+            resource="contact",
+            label=_("Contacts"),
+            icon="contact",
             nothing=_("There are no contacts yet."),
-            new_route="team-contact-new",
             new_label=_("New contact"),
+            in_trash=_("This contact is in the trash."),
             orders=TIME_ORDERS,
             stored=(LAST_ACTIVITY, NEXT_TASK),
             rows_of=lambda account, user: account.contacts.live().accessible_to(user),
         ),
         RecordList(
-            "deal",
-            "deals",
-            pgettext_lazy("menu", "Deals"),
-            "handshake",
-            "team-deals",
-            "team-deal",
-            is_editable=True,
-            further_columns=("currency", "closed_at"),
+            resource="deal",
+            label=pgettext_lazy("menu", "Deals"),
+            icon="handshake",
             nothing=_("There are no deals yet."),
-            new_route="team-deal-new",
             new_label=_("New deal"),
-            status_kind=Status.Kind.DEAL,
+            in_trash=_("This deal is in the trash."),
+            further_columns=("currency", "closed_at"),
             orders=TIME_ORDERS,
             stored=(LAST_ACTIVITY, NEXT_TASK),
             rows_of=lambda account, user: account.deals.live().accessible_to(user),
         ),
         RecordList(
-            "contact_list",
-            "contact_lists",
-            _("Contact lists"),
-            "list",
-            "team-contact-lists",
+            resource="contact_list",
+            label=_("Contact lists"),
+            icon="list",
             nothing=_("There are no contact lists yet."),
-            new_route="team-contact-list-new",
             new_label=_("New contact list"),
             rows_of=lambda account, user: account.contact_lists.live().with_counts(user.access),
         ),
         RecordList(
-            "task",
-            "tasks",
-            _("Tasks"),
-            "list-checks",
-            "team-tasks-list",
-            "team-task",
-            further_columns=("closed",),
+            resource="task",
+            label=_("Tasks"),
+            icon="list-checks",
             nothing=_("There are no tasks yet."),
-            new_route="team-task-new",
             new_label=_("New task"),
             name_field="title",
+            further_columns=("closed",),
             orders=TASK_ORDERS,
             default_order="scheduled_at",
             sort_keys=("updated_at",),

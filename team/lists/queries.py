@@ -271,8 +271,9 @@ class ListQuery:
         if {*DEAL_FILTERS} & {*self.special}:
             rows = self._filter_by_stages(rows)
         if (days := self.special.get("inactive_days")) is not None:
-            moment = timezone.now() - timedelta(days=days)
-            rows = self.declaration.filter_inactive_since(rows, moment)
+            # Neither the row changed since then, nor did any row that belongs to it.
+            column = "last_activity_at" if self.declaration.stored else "updated_at"
+            rows = rows.filter(**{f"{column}__lt": timezone.now() - timedelta(days=days)})
         if "no_task" in self.special:
             rows = rows.filter(next_task_at=None)
         return rows
@@ -332,7 +333,8 @@ class ListQuery:
             is_limited = bool(self.conditions or self.special or not self.q)
             with search_transaction(self.account.id, self.q, is_limited=is_limited) as text:
                 if self.q:
-                    return self._search(text, page)
+                    found = self.search_ids(text)
+                    return found[page.start : page.stop], len(found)
                 ids, count = self._filtered_ids(page.start, page.stop)
                 if count is None:
                     is_last = len(ids) <= page.size and (ids or page.number == 1)
@@ -342,10 +344,6 @@ class ListQuery:
             if ids is None:
                 raise
             return ids, None
-
-    def _search(self, text: Query, page: ListPage) -> tuple[list[int], int]:
-        ids = self.search_ids(text)
-        return ids[page.start : page.stop], len(ids)
 
     def search_ids(self, text: Query) -> list[int]:
         """Return the ids of all rows that a search finds, in the order of the list."""

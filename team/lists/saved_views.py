@@ -44,8 +44,6 @@ GONE = {
     FieldType.CONTACT: _("names a contact that was deleted, or that you may not see"),
     FieldType.DEAL: _("names a deal that was deleted, or that you may not see"),
 }
-LIST_GONE = _("names a contact list that was deleted")
-POST_GONE = _("names a suggestion that was deleted")
 VIEW_GONE = _("was deleted, or is not shared with you")
 
 
@@ -89,13 +87,13 @@ class SavedView(Ordered, TenantModel):
     class Meta:
         default_related_name = "saved_views"
         constraints = [
-            models.UniqueConstraint(fields=["account", "owner_id", "resource", "name"], name="savedview_name_unique"),
+            models.UniqueConstraint(fields=["account", "owner_id", "resource", "name"], name="savedview_name_unique")
         ]
         indexes = [
             # The views that the team shares. The constraint has the index of the views of a user.
             models.Index(
                 fields=["account", "resource", "position", "id"], name="savedview_shared", condition=Q(shared=True)
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -166,19 +164,17 @@ class SavedView(Ordered, TenantModel):
     def _check_numbers(self, *, is_new: bool) -> list[FieldError | None]:
         rows = self.account.saved_views
         if is_new and rows.filter(owner_id=self.owner_id).count() >= MAX_VIEWS_OF_USER:
-            return [FieldError("view", TOO_MANY, "too_many", {"most": MAX_VIEWS_OF_USER})]
+            text = _("can't be saved: you have {most} views already, which is the maximum")
+            return [FieldError("view", text, "too_many", {"most": MAX_VIEWS_OF_USER})]
         if self.shared and rows.filter(shared=True).count() >= MAX_SHARED_VIEWS:
-            return [FieldError("shared", TOO_MANY_SHARED, "too_many", {"most": MAX_SHARED_VIEWS})]
+            text = _("can't be set: the team shares {most} views already, which is the maximum")
+            return [FieldError("shared", text, "too_many", {"most": MAX_SHARED_VIEWS})]
         return []
 
     @transaction.atomic(savepoint=False)
     def erase(self) -> None:
         # `Model.delete` would empty the primary key, and with it the account.
         self.account.saved_views.filter(id=self.id).delete()
-
-
-TOO_MANY = _("can't be saved: you have {most} views already, which is the maximum")
-TOO_MANY_SHARED = _("can't be set: the team shares {most} views already, which is the maximum")
 
 
 lazy_text = lazy(lambda error: error.text, str)
@@ -208,11 +204,6 @@ def _views(account_id: int, user_id: int, resource: str) -> models.QuerySet[Save
     return views.visible_to(User(id=user_id)).in_order()
 
 
-def is_of_list(parameters: QueryDict) -> bool:
-    """Return whether a URL has parameters of a list, which replace those of its view."""
-    return any(name not in PAGE_PARAMETERS for name in parameters)
-
-
 def open_view(view: SavedView, user: User, query_class: type[ListQuery] = ListQuery) -> ListQuery:
     """Return the list of a view as the user sees it. `errors` names the filters and columns that are gone, which are left out.
 
@@ -238,14 +229,13 @@ def leave_out_missing(query: ListQuery) -> None:
         if not names.contains(condition.field.type, condition.value):
             query.conditions.remove(condition)
             query.errors.append(FieldError(condition.parameter, GONE[condition.field.type], "missing"))
-    list_id = query.special.get("contact_list_id")
-    if list_id is not None and not account.contact_lists.live().filter(id=list_id).exists():
-        del query.special["contact_list_id"]
-        query.errors.append(FieldError("contact_list_id", LIST_GONE, "missing"))
-    post_id = query.special.get("post_id")
-    if post_id is not None and not account.posts.live().without_tasks().filter(id=post_id).exists():
-        del query.special["post_id"]
-        query.errors.append(FieldError("post_id", POST_GONE, "missing"))
+    for name, rows, gone in (
+        ("contact_list_id", account.contact_lists.live(), _("names a contact list that was deleted")),
+        ("post_id", account.posts.live().without_tasks(), _("names a suggestion that was deleted")),
+    ):
+        if name in query.special and not rows.filter(id=query.special[name]).exists():
+            del query.special[name]
+            query.errors.append(FieldError(name, gone, "missing"))
 
 
 def read_list(
@@ -264,7 +254,8 @@ def read_list(
     declaration = LISTS[resource]
     text = parameters.get("view", "").strip()
     view = find_view(text, resource, account=account, user=user, views=views) if text else None
-    if view is not None and not is_of_list(parameters):
+    # Parameters of the list replace those of its view.
+    if view is not None and all(name in PAGE_PARAMETERS for name in parameters):
         return open_view(view, user, query_class)
     query = query_class.read(declaration, parameters, account=account, user=user, language=get_language())
     if view is not None:

@@ -1,6 +1,6 @@
 """Messages to the customers behind a suggestion in the Account API (JSON)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -8,7 +8,6 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
-from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from accounts.mail.sending import single_line
 from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerField, RelatedField, TextField, WireField
@@ -16,11 +15,11 @@ from core.api.filters import ListFilters, WireFilter, link_filter
 from core.api.lists import Paged
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, format_time
-from core.db.transactions import in_transaction
 from core.errors import FieldError
 from team.mailings.audience import Among, LeftOut
 from team.mailings.models import MAX_TEXT_LENGTH, Message, MessageQuerySet, MessageRecipient, names_of
 from team.mailings.sending import find_post, request_test, start_message
+from team.menu.api import TeamViewSet
 
 
 class LeftOutField(WireField):
@@ -83,11 +82,9 @@ class RecipientFilters(ListFilters):
     state = WireFilter(ChoiceField(MessageRecipient.State.values))
 
 
-class MessageViewSet(Paged, ResourceViewSet):
+class MessageViewSet(TeamViewSet, Paged, ResourceViewSet):
     """Drafts of messages and messages. A draft can be changed, deleted and sent. The list begins with the newest."""
 
-    account: Account
-    request: APIRequest
     model = Message
     serializer_class = MessageSerializer
     filterset_class = MessageFilters
@@ -113,16 +110,6 @@ class MessageViewSet(Paged, ResourceViewSet):
             row.cancel()
 
         return self.act(act)
-
-    def act(self, action: Callable[[Message], None]) -> HttpResponse:
-        """Call `action` with the locked message, and respond with the message."""
-
-        def act() -> Message:
-            row: Message = self.get_object(locked=True)
-            action(row)
-            return row
-
-        return Response(self.represent(in_transaction(act)))
 
     def test(self, request: APIRequest, id: int) -> HttpResponse:
         """Send the draft to the user alone."""

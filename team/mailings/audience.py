@@ -102,26 +102,22 @@ def customers_behind(account: Account, user: User, post_id: int) -> list[ValuesR
             raise FieldError(
                 "among", _("has too many customers (maximum is {most})"), "too_many", {"most": MAX_CANDIDATES}
             )
-        found += [{"resource": resource, "client_id": None, "client_blocked": False} | row for row in some]
+        found += [{"resource": resource, "client_id": row["id"], "client_blocked": False} | row for row in some]
     return found
 
 
 def filter_by_deals(account: Account, user: User, rows: list[ValuesRow], outcome: Status.Outcome) -> list[ValuesRow]:
     """Return the rows that have a deal with the outcome. A contact also has the deals of its client."""
-
-    def client_of(row: ValuesRow) -> int | None:
-        result: int | None = row["id"] if row["resource"] == "client" else row["client_id"]
-        return result
-
     contact_ids = [row["id"] for row in rows if row["resource"] == "contact"]
-    of_rows = Q(client_id__in={client_of(row) for row in rows} - {None}) | Q(contact_id__in=contact_ids)
+    client_ids = {row["client_id"] for row in rows} - {None}
+    of_rows = Q(client_id__in=client_ids) | Q(contact_id__in=contact_ids)
     deals: Any = account.deals.live().accessible_to(user).with_outcome()
     deals = deals.filter(of_rows, outcome=outcome).order_by()
     pairs = set(deals.values_list("client_id", "contact_id").distinct())
     clients, contacts = {client for client, _ in pairs}, {contact for _, contact in pairs}
     clients.discard(None)
     return [
-        row for row in rows if client_of(row) in clients or (row["resource"] == "contact" and row["id"] in contacts)
+        row for row in rows if row["client_id"] in clients or (row["resource"] == "contact" and row["id"] in contacts)
     ]
 
 

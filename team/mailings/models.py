@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.access.rows import AccessQuerySet
 from accounts.account.models import Account
 from accounts.users.models import User
 from core.db import locks
@@ -23,7 +24,6 @@ from core.db.tenancy import TenantModel, foreign_object
 from core.errors import Conflict, FieldError, FieldErrors
 from core.registry import Resource
 from core.rows.access import Access
-from core.rows.limited_rows import LimitedQuerySet
 from forum.posts.models import Post
 from team.mailings.audience import Among, Audience, LeftOut, audience_of
 
@@ -34,16 +34,13 @@ MAX_SHOWN = 100
 MAX_DRAFTS = 100
 
 
-class MessageQuerySet(LimitedQuerySet[Any]):
+class MessageQuerySet(AccessQuerySet[Any]):
     def active(self) -> Self:
         return self.filter(state=Message.State.SENDING)
 
     def limited_to(self, access: Access) -> Self:
         """Return the messages that are accessible. Agents with limited access see their own, and those of their group."""
         return self.filter(access.condition("author_id")) if access.is_limited else self
-
-    def accessible_to(self, user: User) -> Self:
-        return self.limited_to(user.access)
 
 
 class Message(TenantModel):
@@ -181,7 +178,9 @@ class Message(TenantModel):
 
         The names of those that the user may not access are None. This takes up to three statements.
         """
-        found = list(self.message_recipients.problems()[:MAX_SHOWN])
+        states = MessageRecipient.State
+        recipients = self.message_recipients.filter(state__in=(states.SKIPPED, states.FAILED))
+        found = list(recipients.order_by("email_key")[:MAX_SHOWN])
         names = names_of(self.account, found, user)
         return [
             {
@@ -220,11 +219,6 @@ class MessageRecipientQuerySet(models.QuerySet["MessageRecipient"]):
 
     def waiting(self) -> Self:
         return self.filter(state=MessageRecipient.State.PENDING)
-
-    def problems(self) -> Self:
-        """Return the recipients whose e-mail was skipped or failed."""
-        states = MessageRecipient.State
-        return self.filter(state__in=(states.SKIPPED, states.FAILED)).order_by("email_key")
 
     def claim(self, account_id: int, message_id: int) -> "MessageRecipient | None":
         """Mark the next recipient as being sent to, in a transaction that is committed before the e-mail is sent. Return it."""
@@ -306,7 +300,7 @@ class MessageRecipient(models.Model):
             models.CheckConstraint(
                 condition=Q(client_id__isnull=False, contact_id=None) | Q(client_id=None, contact_id__isnull=False),
                 name="message_to_client_or_contact",
-            ),
+            )
         ]
 
     def __str__(self) -> str:
@@ -326,13 +320,9 @@ class MessageRecipient(models.Model):
             setattr(self, name, value)
         return MessageRecipient.objects.filter(pk=self.pk).update(**values)
 
-    def postpone(self, at: datetime) -> None:
-        """Put the recipient back before an attempt to send the e-mail."""
-        self.write(state=self.State.PENDING, due_at=at)
-
-    def retry(self, at: datetime) -> None:
+    def postpone(self, at: datetime, *, failed_attempts: int = 0) -> None:
         """Put the recipient back. The e-mail was certainly not sent."""
-        self.write(state=self.State.PENDING, attempts=self.attempts + 1, due_at=at)
+        self.write(state=self.State.PENDING, attempts=self.attempts + failed_attempts, due_at=at)
 
     @transaction.atomic(savepoint=False)
     def finish(self, state: str, reason: str = "", **values: object) -> None:

@@ -7,14 +7,15 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.db.models import F
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.csrf import csrf_exempt
 
-from accounts.hosts.requests import PageRequest
+from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.mail.sending import single_line, supported_language
@@ -48,6 +49,8 @@ from team.menu.pages import TeamPage, TeamRequest
 
 # The numbers of names in the preview, and of earlier messages.
 MAX_NAMES, MAX_EARLIER = 10, 10
+# The id of the part of the page of a message that htmx refreshes.
+PROGRESS = "progress"
 
 
 class MessageForm(Form):
@@ -69,6 +72,11 @@ class MessageForm(Form):
         return single_line(self.cleaned_data["subject"])
 
 
+def accessible_messages(request: UserRequest) -> MessageQuerySet:
+    rows: MessageQuerySet = request.account.customer_messages.all()
+    return rows.accessible_to(request.user)
+
+
 class NewMessagePage(CreatingPage, ForumTeamPage):
     """The form and the preview of a message. The preview sends the form again: to test it, to edit it or to send it."""
 
@@ -84,7 +92,8 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
         post = self.find(id)
         if not self.draft_id:
             return self.show_form(post, MessageForm(initial=self.suggested_values(post)))
-        draft = self.drafts().filter(id=self.draft_id, post_id=post.id).values(*MessageForm.base_fields).first()
+        drafts = accessible_messages(request).filter(state=Message.State.DRAFT, post_id=post.id)
+        draft = drafts.filter(id=self.draft_id).values(*MessageForm.base_fields).first()
         if draft is None:
             # The page of the message says what became of the draft.
             return redirect("team-message", self.draft_id)
@@ -94,10 +103,6 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
     def draft_id(self) -> int | None:
         """The id of the draft that the form edits."""
         return parse_id(self.request.POST.get("draft") or self.request.GET.get("draft") or "")
-
-    def drafts(self) -> MessageQuerySet:
-        rows: MessageQuerySet = self.request.account.customer_messages.filter(state=Message.State.DRAFT)
-        return rows.accessible_to(self.request.user)
 
     def suggested_values(self, post: Post) -> dict[str, object]:
         """Return the values of a new form: a text about the suggestion in the language of the account."""
@@ -117,9 +122,7 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
 
     def show_form(self, post: Post, form: MessageForm, *, is_wrong: bool = False) -> HttpResponse:
         account, user = self.request.account, self.request.user
-        earlier = (
-            account.customer_messages.all().accessible_to(user).filter(post_id=post.id).order_by("-id")[:MAX_EARLIER]
-        )
+        earlier = accessible_messages(self.request).filter(post_id=post.id).order_by("-id")[:MAX_EARLIER]
         counts, problem = [], ""
         try:
             candidates = candidates_of(account, user, post.id)
@@ -151,22 +154,18 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
         return self.show_preview(self.find(id))
 
     def audience(self, post: Post) -> Audience:
-        """Return the recipients that the valid form selects. Raise FieldErrors."""
-        values = self.submitted.cleaned_data
-        return audience_of(
-            self.request.account,
-            self.request.user,
-            post.id,
-            among=values["among"],
-            include_not_asked=values["include_not_asked"],
-        )
+        """Return the recipients that the valid form selects. Raise FieldErrors if a message can't have them."""
+        values = {name: self.submitted.cleaned_data[name] for name in ("among", "include_not_asked")}
+        audience = audience_of(self.request.account, self.request.user, post.id, **values)
+        audience.check_size()
+        return audience
 
     def show_preview(self, post: Post, *, http_status: int = 200, has_changed: bool = False) -> HttpResponse:
         """Return the preview, or the form with its errors."""
         throttling.count_preview(self.request)
         form = self.submitted
         found: list[Audience] = []
-        if not form.is_valid() or not self.submit_form(form, lambda: found.append(self.checked_audience(post))):
+        if not form.is_valid() or not self.submit_form(form, lambda: found.append(self.audience(post))):
             return self.show_form(post, form, is_wrong=True)
         audience, values = found[-1], form.cleaned_data
         content = MessageContent.build(self.request.account, post, values["subject"], values["text"])
@@ -187,11 +186,6 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
             sender=content.sender.name,
             has_changed=has_changed,
         )
-
-    def checked_audience(self, post: Post) -> Audience:
-        audience = self.audience(post)
-        audience.check_size()
-        return audience
 
     def test(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post, form, user = self.find(id), self.submitted, request.user
@@ -217,9 +211,7 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
 
         def start() -> Message:
             # If the draft was deleted meanwhile, the values of the form are a new message.
-            draft = (
-                request.account.customer_messages.all().accessible_to(user).locked().filter(id=self.draft_id).first()
-            )
+            draft = accessible_messages(request).locked().filter(id=self.draft_id).first()
             message = draft or Message()
             message.account = request.account
             for name, value in {**values, "post_id": post.id}.items():
@@ -253,20 +245,12 @@ class MessagePage(TeamPage):
 
     template_name = "team/mailings/message.html"
     section = "suggestions"
-    # The id of the part of the page that htmx refreshes.
-    PROGRESS = "progress"
-
-    def rows(self) -> MessageQuerySet:
-        rows: MessageQuerySet = self.request.account.customer_messages.all()
-        return rows.accessible_to(self.request.user)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         named = {"author_name": F("author__name"), "post_title": F("post__title")}
-        message = self.rows().filter(id=id).annotate(**named).first()
-        if message is None:
-            raise Http404
+        message = get_object_or_404(accessible_messages(request).annotate(**named), id=id)
         problems = message.skipped + message.failed
-        is_fragment = request.htmx and request.htmx.target == self.PROGRESS
+        is_fragment = self.fills(PROGRESS)
         return self.render(
             "team/mailings/progress.html" if is_fragment else None,
             message=message,
@@ -284,9 +268,7 @@ class MessagePage(TeamPage):
         post_ids: list[int] = []
 
         def act() -> None:
-            message = self.rows().locked().filter(id=id).first()
-            if message is None:
-                raise Http404
+            message = get_object_or_404(accessible_messages(request).locked(), id=id)
             message.account = request.account
             action(message)
             post_ids.append(message.post_id)

@@ -200,12 +200,6 @@ class MessageContent:
         )
 
 
-def email_to(content: MessageContent, recipient: MessageRecipient) -> EmailMultiAlternatives:
-    own_id = message_id("message", content.account.id, recipient.message_id, recipient.resource, recipient.row_id)
-    url = unsubscribe_address(content.account, content.sender, recipient)
-    return content.email(recipient.email, recipient.greeting, unsubscribe_url=url, message_id=own_id)
-
-
 # Unsubscribing
 
 
@@ -281,7 +275,8 @@ def defer(account_id: int, message_id: int, _schedule_at: datetime | None = None
 def send_message(*, account_id: int, message_id: int) -> None:
     """Send the next e-mails of a message, at most `BATCH_SIZE`, and add a job for the rest."""
     delay = timedelta()
-    message = find_active(account_id, message_id)
+    active = Message.objects.active().filter(account_id=account_id, id=message_id)
+    message = active.select_related("account").first()
     if message is not None and (content := content_of(message)) is not None:
         with_connection = MailConnection()
         for _number in range(BATCH_SIZE):
@@ -300,11 +295,6 @@ def send_message(*, account_id: int, message_id: int) -> None:
             send_to(message, content, recipient, with_connection)
         with_connection.close()
         in_transaction(lambda: continue_or_end(account_id, message_id, delay))
-
-
-def find_active(account_id: int, message_id: int) -> Message | None:
-    messages = Message.objects.active().filter(account_id=account_id, id=message_id)
-    return messages.select_related("account").first()
 
 
 def content_of(message: Message) -> MessageContent | None:
@@ -359,7 +349,12 @@ def send_to(message: Message, content: MessageContent, recipient: MessageRecipie
     if refusal := refusal_of(account, row, recipient, include_not_asked=message.include_not_asked):
         recipient.finish(states.SKIPPED, refusal)
         return
-    email = email_to(content, recipient)
+    email = content.email(
+        recipient.email,
+        recipient.greeting,
+        unsubscribe_url=unsubscribe_address(account, content.sender, recipient),
+        message_id=message_id("message", account.id, message.id, recipient.resource, recipient.row_id),
+    )
     email.connection = connection.backend
     try:
         email.send()
@@ -370,7 +365,7 @@ def send_to(message: Message, content: MessageContent, recipient: MessageRecipie
             logger.warning("an e-mail was interrupted", exc_info=True)
             recipient.finish(states.FAILED, reasons.UNKNOWN)
         elif is_temporary(error) and delay is not None:
-            recipient.retry(timezone.now() + timedelta(seconds=delay))
+            recipient.postpone(timezone.now() + timedelta(seconds=delay), failed_attempts=1)
         else:
             recipient.finish(states.FAILED, reasons.REJECTED if rejects_address(error) else reasons.SERVER)
         return
@@ -385,9 +380,8 @@ def record_sent(message: Message, recipient: MessageRecipient, row: Any) -> None
 
 def is_refusal(error: Exception) -> bool:
     """Return whether the mail server certainly did not accept the e-mail. A broken connection leaves this open."""
-    if isinstance(error, SMTPServerDisconnected):
-        return False
-    return isinstance(error, SMTPRecipientsRefused | SMTPResponseException)
+    is_answer = isinstance(error, SMTPRecipientsRefused | SMTPResponseException)
+    return is_answer and not isinstance(error, SMTPServerDisconnected)
 
 
 def continue_or_end(account_id: int, message_id: int, delay: timedelta) -> None:

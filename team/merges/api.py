@@ -5,7 +5,6 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
-from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from core.api.fields import DateTimeField, IntegerField, WireField, to_object
 from core.api.filters import ListFilters, link_filter
@@ -13,6 +12,7 @@ from core.api.lists import Listing
 from core.api.serializers import ResourceSerializer
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
+from team.menu.api import TeamViewSet
 from team.merges.comparison import Choice
 from team.merges.models import Merge, MergeQuerySet
 
@@ -80,10 +80,7 @@ class NewContactMergeSerializer(ResourceSerializer):
     fields = MergeChoicesField()  # type: ignore[assignment]  # DRF's property has the name too, but keeps its fields elsewhere
 
 
-BODIES: dict[str, type[ResourceSerializer]] = {
-    "client": NewClientMergeSerializer,
-    "contact": NewContactMergeSerializer,
-}
+BODIES: dict[str, type[ResourceSerializer]] = {"client": NewClientMergeSerializer, "contact": NewContactMergeSerializer}
 
 
 class MergeFilters(ListFilters):
@@ -96,11 +93,9 @@ class MergeFilters(ListFilters):
     user_id = link_filter()
 
 
-class MergeViewSet(Listing):
+class MergeViewSet(TeamViewSet, Listing):
     """Merges of rows that the user may access. A merge is erased with the merged row."""
 
-    account: Account
-    request: APIRequest
     serializer_class = MergeSerializer
     filterset_class = MergeFilters
     ordering_fields = ("id", "created_at", "updated_at")

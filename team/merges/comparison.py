@@ -57,9 +57,7 @@ class Difference:
 
     def value(self, choice: Choice) -> object:
         """Return the chosen value. Raise FieldError if the field can't have it."""
-        value = {Choice.KEPT: self.kept, Choice.MERGED: self.merged, Choice.BOTH: None}[choice]
-        if choice == Choice.BOTH:
-            value = self._joined()
+        value = self._joined() if choice == Choice.BOTH else self.merged if choice == Choice.MERGED else self.kept
         if self.field.required and is_blank(value):
             raise FieldError(self.field.name, _("can't be blank"), "blank")
         return value

@@ -63,29 +63,19 @@ class Link:
         )"""
 
 
-VOTES = {"client": Link(ProxyVote, "client_id"), "contact": Link(ProxyVote, "contact_id")}
+VOTES = {resource: Link(ProxyVote, f"{resource}_id") for resource in ("client", "contact")}
 LINKS: dict[str, tuple[Link, ...]] = {
-    "client": (
-        Link(Contact, "client_id"),
-        Link(Deal, "client_id"),
-        Link(Note, "client_id"),
-        Link(Post, "client_id"),
-        Link(UserLink, "client_id", unique_with="user_id"),
-        VOTES["client"],
-    ),
-    "contact": (
-        Link(Client, "contact_id"),
-        Link(Deal, "contact_id"),
-        Link(Note, "contact_id"),
-        Link(Post, "contact_id"),
-        Link(UserLink, "contact_id", unique_with="user_id"),
-        VOTES["contact"],
-    ),
+    resource: (
+        *(Link(model, f"{resource}_id") for model in (other, Deal, Note, Post)),
+        Link(UserLink, f"{resource}_id", unique_with="user_id"),
+        VOTES[resource],
+    )
+    for resource, other in (("client", Contact), ("contact", Client))
 }
 # The logged entries of the timeline about the row itself. Other entries follow the rows that they are about (`team.timeline.mirrored_entries`).
 HISTORY = {
-    "client": Link(TimelineEntry, "client_id", id="number", condition="resource = 'client'"),
-    "contact": Link(TimelineEntry, "contact_id", id="number", condition="resource = 'contact'"),
+    resource: Link(TimelineEntry, f"{resource}_id", id="number", condition=f"resource = '{resource}'")
+    for resource in LINKS
 }
 # The models whose changes are logged.
 LOGGED = (Client, Contact, Deal)

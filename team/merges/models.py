@@ -20,6 +20,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.access.rows import AccessQuerySet
 from accounts.account.models import Account
 from accounts.users.models import User
 from core.db.derived import compute_at_end
@@ -57,7 +58,7 @@ TARGETS = {
 }
 
 
-class MergeQuerySet(LimitedQuerySet[Any]):
+class MergeQuerySet(AccessQuerySet[Any]):
     def limited_to(self, access: Access) -> Self:
         """Return the merges of which the user may access both rows."""
         if not access.is_limited:
@@ -73,9 +74,6 @@ class MergeQuerySet(LimitedQuerySet[Any]):
                 Exists(accessible.filter(id=OuterRef(kept))), Exists(accessible.filter(id=OuterRef(merged)))
             )
         return self.filter(conditions)
-
-    def accessible_to(self, user: User) -> Self:
-        return self.limited_to(user.access)
 
     def active(self) -> Self:
         """Return the merges that were not undone."""

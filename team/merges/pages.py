@@ -11,6 +11,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce, JSONObject
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.dateparse import parse_datetime
 from django.utils.functional import Promise
@@ -21,26 +22,25 @@ from django.utils.translation import gettext_lazy
 from accounts.account.models import Account
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
-from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.errors import Conflict
 from core.pages.base import redirect
 from core.rows.access import Access
-from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
+from core.search.queries import search, search_transaction
 from crm.clients.models import Client
-from crm.clients.similar import Similar, find_similar
+from crm.clients.similar import find_similar
 from crm.contacts.models import Contact
-from crm.fields.catalogue import Field, grouped
+from crm.fields.catalogue import grouped
 from crm.resources.external_ids import ExternallyIdentified
-from team.fields.facts import CLIENT, CONTACT, Fact, RecordKind, fact_of, with_linked_names
-from team.menu.pages import TeamPage, TeamRequest
+from team.fields.facts import fact_of, with_linked_names
+from team.lists.declarations import LISTS
+from team.lists.pages.base import RecordsPage
+from team.menu.pages import TeamPage, TeamRequest, search_text
 from team.merges.comparison import Choice, Difference, compared_fields, differences
 from team.merges.models import MODELS, Merge, lock_rows
 
 # The number of records that the search finds, and of merges that the page of a record shows.
 MAX_FOUND, MAX_SHOWN = 10, 5
-# The routes of the pages that merge another record into a client or contact.
-MERGE_ROUTES = {"client": "team-client-merge", "contact": "team-contact-merge"}
 # The action of a list that merges the selected rows.
 MERGE = "merge"
 
@@ -49,59 +49,37 @@ PREFIX = "use:"
 
 
 @dataclass(frozen=True)
-class ValueOption:
-    """One of the values of a field to choose from."""
-
-    choice: Choice
-    text: str
-    is_selected: bool
-
-
-@dataclass(frozen=True)
 class ComparisonRow:
     """A field of the comparison."""
 
-    difference: Difference
-    options: list[ValueOption]
-
-    @property
-    def name(self) -> str:
-        return f"{PREFIX}{self.difference.field.name}"
-
-    @property
-    def label(self) -> str | Promise:
-        return self.difference.field.label
+    name: str
+    label: str | Promise
+    # The values to choose from: the choice, the text, and whether it is selected.
+    options: list[tuple[Choice, str, bool]]
 
 
-class MergeRecordsPage(TeamPage):
+class MergeRecordsPage(RecordsPage):
     """Merging another record into one, which stays."""
 
     template_name = "team/merges/merge.html"
-    kind: RecordKind
     title: str | Promise
     missing: str | Promise
 
     @property
     def resource(self) -> str:
-        return self.kind.resource
-
-    @property
-    def section(self) -> str:  # type: ignore[override]  # derived from the kind
-        return self.kind.section
-
-    @property
-    def route(self) -> str:
-        return MERGE_ROUTES[self.resource]
+        return self.declaration.resource
 
     def rows(self) -> QuerySet[Model]:
         """Return the records that the user may access, including those in the trash."""
-        rows: QuerySet[Model] = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
+        rows: QuerySet[Model] = getattr(self.request.account, self.declaration.collection).accessible_to(
+            self.request.user
+        )
         return rows
 
     def live_rows(self) -> QuerySet[Any]:
         """Return those that are not in the trash, with the names of the rows to which they link."""
         rows = self.rows().live()  # type: ignore[attr-defined]  # of every TrashableQuerySet
-        return with_linked_names(rows, self.kind, self.request.account, self.request.user.access)
+        return with_linked_names(rows, self.resource, self.request.account, self.request.user.access)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         other_id = parse_id(request.GET.get("with"))
@@ -110,17 +88,19 @@ class MergeRecordsPage(TeamPage):
         if kept is None:
             if self.rows().filter(id=id).exists():
                 # The page of the record says that it is in the trash, or with which record it was merged.
-                return redirect(self.kind.route, id)
+                return redirect(self.declaration.row_route, id)
             raise Http404
         if "with" in request.GET and other is None:
             messages.error(request, str(self.missing))
         return self.find(kept) if other is None else self.compare(kept, other)
 
     def find(self, kept: Client | Contact) -> HttpResponse:
-        request = self.request
-        q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        q = search_text(self.request.GET)
         found = self.search(q, kept.id) if q else []
-        return self.render(kind=self.kind, title=self.title, row=kept, q=q, found=found, similar=self.similar(kept))
+        values = {"name": kept.name, "email": kept.email or "", "tax_no": getattr(kept, "tax_no", None) or ""}
+        similar = find_similar(self.request.account, self.request.user, **values)
+        others = [record for record in similar if record.kind == self.resource and record.id != kept.id]
+        return self.render(title=self.title, row=kept, q=q, found=found, similar=others)
 
     def search(self, q: str, id: int) -> list[dict[str, object]]:
         """Return the record whose id the text is, or else those that a search finds."""
@@ -133,28 +113,17 @@ class MergeRecordsPage(TeamPage):
             by_id = {row["id"]: row for row in rows.filter(id__in=ids).values(*columns)}
         return [by_id[id] for id in ids if id in by_id]
 
-    def similar(self, kept: Client | Contact) -> list[Similar]:
-        found = find_similar(
-            self.request.account,
-            self.request.user,
-            name=kept.name,
-            email=kept.email or "",
-            tax_no=getattr(kept, "tax_no", None) or "",
-        )
-        return [record for record in found if record.kind == self.resource and record.id != kept.id]
-
     def compare(
         self, kept: ExternallyIdentified, merged: ExternallyIdentified, *, http_status: int = 200
     ) -> HttpResponse:
         fields = compared_fields(self.request.account, self.resource, (kept, merged))
         found = differences(kept, merged, fields)
         names = {difference.field.name for difference in found}
-        equal = [fact for field in fields if field.name not in names and (fact := self.fact(kept, field)).text]
+        equal = [fact for field in fields if field.name not in names and (fact := fact_of(kept, field)).text]
         rows = {difference.field.name: self.row(difference, kept, merged) for difference in found}
         return self.render(
             "team/merges/compare.html",
             http_status=http_status,
-            kind=self.kind,
             title=self.title,
             row=kept,
             other=merged,
@@ -166,26 +135,24 @@ class MergeRecordsPage(TeamPage):
             shown=version_of(kept, merged),
             moved=moved_numbers(self.request.account, self.request.user, self.resource, merged.id),
             external_ids=sorted(merged.external_ids.items()),
-            swap_path=reverse(self.route, args=[merged.id], query={"with": kept.id}),
-            find_path=reverse(self.route, args=[kept.id]),
+            swap_path=merge_path(self.resource, merged.id, query={"with": kept.id}),
+            find_path=merge_path(self.resource, kept.id),
         )
-
-    def fact(self, row: ExternallyIdentified, field: Field) -> Fact:
-        return fact_of(row, self.kind, field)
 
     def row(self, difference: Difference, kept: ExternallyIdentified, merged: ExternallyIdentified) -> ComparisonRow:
         is_newer = merged.updated_at > kept.updated_at
         selected = difference.default(prefer=Choice.MERGED if is_newer else Choice.KEPT)
-        posted = self.request.POST.get(f"{PREFIX}{difference.field.name}")
+        name = f"{PREFIX}{difference.field.name}"
+        posted = self.request.POST.get(name)
         if posted in difference.choices:
             selected = Choice(posted)
         texts = {
-            Choice.KEPT: self.fact(kept, difference.field).text,
-            Choice.MERGED: self.fact(merged, difference.field).text,
+            Choice.KEPT: fact_of(kept, difference.field).text,
+            Choice.MERGED: fact_of(merged, difference.field).text,
             Choice.BOTH: _("Keep both"),
         }
-        options = [ValueOption(choice, texts[choice], choice == selected) for choice in difference.choices]
-        return ComparisonRow(difference, options)
+        options = [(choice, texts[choice], choice == selected) for choice in difference.choices]
+        return ComparisonRow(name, difference.field.label, options)
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
         other_id = parse_id(request.POST.get("with"))
@@ -204,7 +171,7 @@ class MergeRecordsPage(TeamPage):
             if id not in rows:
                 raise Http404
             names[:] = [str(rows[row_id]) for row_id in (other_id, id) if row_id in rows]
-            if other_id in rows and self.is_merged(rows[id], rows[other_id]):
+            if other_id in rows and is_merged(rows[id], rows[other_id]):
                 # Another request, such as that of a second click, has merged the records already.
                 return
             are_live = all(row_id in rows and rows[row_id].trashed_at is None for row_id in (id, other_id))
@@ -217,26 +184,32 @@ class MergeRecordsPage(TeamPage):
             messages.success(
                 request, format_html(_("{name} is merged into this record. You can undo it here."), name=name)
             )
-            return redirect(self.kind.route, id)
+            return redirect(self.declaration.row_route, id)
         rows = {row.id: row for row in self.live_rows().filter(id__in=[id, other_id])}
         if len(rows) < 2:
-            return redirect(self.kind.route, id)
+            return redirect(self.declaration.row_route, id)
         return self.compare(rows[id], rows[other_id], http_status=422)
-
-    def is_merged(self, kept: ExternallyIdentified, merged: ExternallyIdentified) -> bool:
-        return kept.trashed_at is None and Merge.objects.of_merged(merged).of_kept(kept).active().exists()
 
 
 class MergeClientPage(MergeRecordsPage):
-    kind = CLIENT
+    declaration = LISTS["client"]
     title = gettext_lazy("Merge clients")
     missing = gettext_lazy("There is no such client to merge.")
 
 
 class MergeContactPage(MergeRecordsPage):
-    kind = CONTACT
+    declaration = LISTS["contact"]
     title = gettext_lazy("Merge contacts")
     missing = gettext_lazy("There is no such contact to merge.")
+
+
+def merge_path(resource: str, id: int, query: dict[str, int] | None = None) -> str:
+    """Return the path of the page that merges another record into a client or contact."""
+    return reverse(f"team-{resource}-merge", args=[id], query=query)
+
+
+def is_merged(kept: ExternallyIdentified, merged: ExternallyIdentified) -> bool:
+    return kept.trashed_at is None and Merge.objects.of_merged(merged).of_kept(kept).active().exists()
 
 
 def version_of(kept: ExternallyIdentified, merged: ExternallyIdentified) -> str:
@@ -270,9 +243,7 @@ class UndoMergeView(TeamPage):
     """Undoing a merge, from the page of one of its records."""
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        merge: Merge | None = request.account.merges.accessible_to(request.user).filter(id=id).first()
-        if merge is None:
-            raise Http404
+        merge: Merge = get_object_or_404(request.account.merges.accessible_to(request.user), id=id)
         merge.account = request.account
         if self.perform(lambda: merge.undo(by=request.user)):
             messages.success(request, _("The merge is undone. Both records are back."))

@@ -1,8 +1,8 @@
 """The form on the page of a record, with which the team writes a note, records a call, a meeting or an e-mail, or plans a task."""
 
 from collections.abc import Iterator
-from datetime import datetime, time
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
@@ -30,55 +30,52 @@ from crm.notes.models import MAX_DURATION, Note
 from crm.resources.models import CRMResource
 from forum.posts.models import Post
 from forum.texts.markdown import render
-from team.menu.pages import TeamPage
+from team.lists.pages.base import RecordsPage
+from team.tasks.queries import time_on
 
 # The kind of the form for which a task is created instead of a note.
 TASK = "task"
-TITLES = {
-    Note.Kind.NOTE: gettext_lazy("Note"),
-    Note.Kind.CALL: gettext_lazy("Call"),
-    Note.Kind.MEETING: gettext_lazy("Meeting"),
-    Note.Kind.EMAIL: gettext_lazy("E-mail"),
-    TASK: gettext_lazy("Task"),
+
+
+@dataclass(frozen=True)
+class ComposedKind:
+    """A kind of the form."""
+
+    title: str | Promise
+    icon: str
+    # The fields of the form, the first of which must not be blank. The style sheet hides the others, and their values are ignored.
+    fields: tuple[str, ...]
+    # The message after it is saved.
+    saved: str | Promise
+
+
+CALL_FIELDS = ("content", "noted_at", "duration")
+KINDS: dict[str, ComposedKind] = {
+    kind: ComposedKind(title, icon, fields, saved)
+    for kind, title, icon, fields, saved in (
+        (Note.Kind.NOTE, gettext_lazy("Note"), "sticky-note", ("content",), gettext_lazy("The note is saved.")),
+        (Note.Kind.CALL, gettext_lazy("Call"), "phone", CALL_FIELDS, gettext_lazy("The call is saved.")),
+        (Note.Kind.MEETING, gettext_lazy("Meeting"), "users", CALL_FIELDS, gettext_lazy("The meeting is saved.")),
+        (
+            Note.Kind.EMAIL,
+            gettext_lazy("E-mail"),
+            "mail",
+            ("content", "noted_at"),
+            gettext_lazy("The e-mail is saved."),
+        ),
+        (TASK, gettext_lazy("Task"), "square-check", ("title", "day"), gettext_lazy("The task is added.")),
+    )
 }
-ICONS = {
-    Note.Kind.NOTE: "sticky-note",
-    Note.Kind.CALL: "phone",
-    Note.Kind.MEETING: "users",
-    Note.Kind.EMAIL: "mail",
-    TASK: "square-check",
-}
-# The fields of each kind. The style sheet hides the others, and their values are ignored.
-FIELDS: dict[str, tuple[str, ...]] = {
-    Note.Kind.NOTE: ("content",),
-    Note.Kind.CALL: ("content", "noted_at", "duration"),
-    Note.Kind.MEETING: ("content", "noted_at", "duration"),
-    Note.Kind.EMAIL: ("content", "noted_at"),
-    TASK: ("title", "day"),
-}
-# The messages after each kind is saved.
-SAVED: dict[str, str | Promise] = {
-    Note.Kind.NOTE: gettext_lazy("The note is saved."),
-    Note.Kind.CALL: gettext_lazy("The call is saved."),
-    Note.Kind.MEETING: gettext_lazy("The meeting is saved."),
-    Note.Kind.EMAIL: gettext_lazy("The e-mail is saved."),
-    TASK: gettext_lazy("The task is added."),
-}
-# The time of day at which a task is due.
-DUE_TIME = time(9)
 
 
 class NoteForm(Form):
     """The fields of a note. Fields that do not belong to the kind keep neither values nor errors."""
 
     kind = forms.ChoiceField(
-        label=gettext_lazy("Kind"), choices=[(kind, TITLES[kind]) for kind in Note.Kind], widget=forms.RadioSelect
+        label=gettext_lazy("Kind"), choices=[(kind, KINDS[kind].title) for kind in Note.Kind], widget=forms.RadioSelect
     )
     content = forms.CharField(
-        label=gettext_lazy("Text"),
-        required=False,
-        max_length=65_536,
-        widget=forms.Textarea(attrs={"rows": 3}),
+        label=gettext_lazy("Text"), required=False, max_length=65_536, widget=forms.Textarea(attrs={"rows": 3})
     )
     noted_at = forms.DateTimeField(
         label=gettext_lazy("When"),
@@ -87,27 +84,25 @@ class NoteForm(Form):
     )
     duration = WholeNumberField(label=gettext_lazy("Minutes"), required=False, min_value=0, max_value=MAX_DURATION)
 
-    # The field that must not be blank, by kind.
-    REQUIRED = dict.fromkeys(FIELDS, "content") | {TASK: "title"}
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **{"auto_id": "note-%s", **kwargs})
 
     def tabs(self) -> Iterator[tuple[BoundWidget, str]]:
         """Return the radio button of each kind with the name of its icon."""
         for radio in self["kind"]:
-            yield radio, ICONS[radio.data["value"]]
+            yield radio, KINDS[radio.data["value"]].icon
 
     def clean(self) -> dict[str, object]:
         values = super().clean()
         kind = values.get("kind")
         if kind is None:
             return values
-        for name in {name for names in FIELDS.values() for name in names} - {*FIELDS[kind]}:
+        for name in {name for other in KINDS.values() for name in other.fields} - {*KINDS[kind].fields}:
             self.errors.pop(name, None)
             values.pop(name, None)
-        if not values.get(self.REQUIRED[kind]) and self.REQUIRED[kind] not in self.errors:
-            self.add_error(self.REQUIRED[kind], _("Can't be blank"))
+        required = KINDS[kind].fields[0]
+        if not values.get(required) and required not in self.errors:
+            self.add_error(required, _("Can't be blank"))
         for name in ("day", "noted_at"):
             if (value := values.get(name)) and not 2000 <= value.year < 2100:
                 self.add_error(name, _("Is too far from today"))
@@ -124,7 +119,9 @@ class NoteForm(Form):
 class ComposerForm(NoteForm):
     """The form for a new note or a new task of the user."""
 
-    kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=list(TITLES.items()), widget=forms.RadioSelect)
+    kind = forms.ChoiceField(
+        label=gettext_lazy("Kind"), choices=[(kind, KINDS[kind].title) for kind in KINDS], widget=forms.RadioSelect
+    )
     title = forms.CharField(label=gettext_lazy("New task"), required=False, max_length=255)
     day = forms.DateField(
         label=gettext_lazy("Due"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
@@ -132,24 +129,12 @@ class ComposerForm(NoteForm):
 
     def task_values(self) -> dict[str, object]:
         day = self.cleaned_data["day"]
-        at = timezone.make_aware(datetime.combine(day, DUE_TIME)) if day else None
+        at = time_on(day) if day else None
         return {"title": self.cleaned_data["title"], "scheduled_at": at, "due_day": day}
 
 
-class KindWithRoute(Protocol):
-    """The key of a kind of record, and the route of its page."""
-
-    @property
-    def resource(self) -> str: ...
-
-    @property
-    def route(self) -> str: ...
-
-
-class Composer(CreatingPage, TeamPage):
+class Composer(CreatingPage, RecordsPage):
     """The part of the page of a record that creates notes and tasks."""
-
-    kind: KindWithRoute
 
     if TYPE_CHECKING:
 
@@ -160,7 +145,7 @@ class Composer(CreatingPage, TeamPage):
     @property
     def link(self) -> str:
         """The column of a note or a task with the id of the record."""
-        return f"{self.kind.resource}_id"
+        return f"{self.declaration.resource}_id"
 
     def composer(self) -> ComposerForm:
         """Return the empty form. `compose` in the address selects the kind; without one, the page shows only the kinds."""
@@ -180,8 +165,8 @@ class Composer(CreatingPage, TeamPage):
             return made
         if made is None:
             return self.show(row, http_status=422, composer=form)
-        messages.success(self.request, str(SAVED[form.cleaned_data["kind"]]))
-        return redirect(self.kind.route, id)
+        messages.success(self.request, str(KINDS[form.cleaned_data["kind"]].saved))
+        return redirect(self.declaration.row_route, id)
 
     def lock_live(self, id: int) -> None:
         """Lock the record. Raise Http404 if it is in the trash."""
@@ -221,7 +206,7 @@ class Composer(CreatingPage, TeamPage):
             return note
 
         def saved(note: Note) -> dict[str, object]:
-            return {name: getattr(note, name) for name in FIELDS[Note.Kind(note.kind)]} | {"kind": note.kind}
+            return {name: getattr(note, name) for name in KINDS[note.kind].fields} | {"kind": note.kind}
 
         return Creation(
             create=create,
@@ -251,7 +236,7 @@ def as_shown(note: Note, user: User) -> dict[str, object]:
     return {
         "note": note,
         "author": author["name"] or author["login"],
-        "icon": ICONS[Note.Kind(note.kind)],
+        "icon": KINDS[note.kind].icon,
         "html": render(note.content, mentions=mentions_of(note.content, note.mentioned)),  # type: ignore[attr-defined]  # an annotation
         "may_change": note.may_be_changed_by(user),
     }

@@ -14,11 +14,7 @@ from crm.notes.models import Note
 # The number of characters of a note that a notification may quote.
 MAX_TEXT_LENGTH = 2000
 # For each link of a note: its model, and the route of the page of a record, which exists for records in the trash as well.
-RECORDS = {
-    "client": (Client, "team-client"),
-    "contact": (Contact, "team-contact"),
-    "deal": (Deal, "team-deal"),
-}
+RECORDS = {"client": (Client, "team-client"), "contact": (Contact, "team-contact"), "deal": (Deal, "team-deal")}
 
 
 def details_of(column: str) -> Subquery:

@@ -6,64 +6,51 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.users.models import User
 from core.db.tenancy import fold
-from core.error_responses import error_response
 from core.errors import Conflict
 from core.http import throttling
 from core.pages.base import redirect
 from crm.notes.models import Note, NoteQuerySet
 from forum.comments.pages import MAX_CANDIDATES, MAX_NAME_LENGTH, MAX_SHOWN, has_word
-from team.menu.pages import TeamPage, TeamRequest
+from team.menu.pages import ActionsPage, TeamPage, TeamRequest
 from team.notes.forms import NoteForm, as_shown, with_people
 from team.notes.notifications import RECORDS
 
 
-def record_of(note: Note) -> tuple[str, int]:
-    """Return the route and the id of the record that a note is about. The record may be in the trash."""
-    ids = {link: getattr(note, f"{link}_id") or getattr(note, f"trashed_{link}_id") for link in RECORDS}
-    [(route, id)] = [(route, ids[link]) for link, (_model, route) in RECORDS.items() if ids[link] is not None]
-    return route, id
-
-
-class NotePage(TeamPage):
+class NotePage(ActionsPage):
     """A note, or the button that restores it from the trash."""
 
     template_name = "team/notes/note_page.html"
+    actions = {"trash": "trash", "restore": "restore"}
 
     def rows(self) -> NoteQuerySet:
         return self.request.account.notes.accessible_to(self.request.user)
 
     def find(self, id: int) -> Note:
-        note: Note | None = with_people(self.rows().filter(id=id)).first()
-        if note is None:
-            raise Http404
-        return note
+        return get_object_or_404(with_people(self.rows()), id=id)
 
     def lock(self, id: int) -> Note:
         """Return the note, locked until the transaction ends. Raise PermissionDenied if the user may not change it."""
-        note: Note | None = self.rows().locked().filter(id=id).first()
-        if note is None:
-            raise Http404
+        note: Note = get_object_or_404(self.rows().locked(), id=id)
         if not note.may_be_changed_by(self.request.user):
             raise PermissionDenied
         return note
 
     def show(self, note: Note, *, http_status: int = 200, **context: Any) -> HttpResponse:
-        route, id = record_of(note)
+        # The record may be in the trash.
+        ids = {link: getattr(note, f"{link}_id") or getattr(note, f"trashed_{link}_id") for link in RECORDS}
+        [(route, id)] = [(route, ids[link]) for link, (_model, route) in RECORDS.items() if ids[link] is not None]
         values = {"item": as_shown(note, self.request.user), "back": reverse(route, args=[id])}
         return self.render(http_status=http_status, **values | context)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         return self.show(self.find(id))
-
-    def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        act = {"trash": self.trash, "restore": self.restore}.get(request.POST.get("do", ""))
-        return error_response(request, 400) if act is None else act(id)
 
     def trash(self, id: int) -> HttpResponse:
         def act() -> None:
@@ -92,6 +79,7 @@ class EditNotePage(NotePage):
     """The form of a note. If another user has changed the note meanwhile, nothing is written until the form is sent again."""
 
     template_name = "team/notes/note_form.html"
+    actions = {"": "save"}
 
     def find_own(self, id: int) -> Note:
         note = self.find(id)
@@ -112,14 +100,14 @@ class EditNotePage(NotePage):
         }
         return self.show(note, form=EditNoteForm(initial=initial))
 
-    def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        note, form = self.find_own(id), EditNoteForm(request.POST)
-        if not form.is_valid() or not self.submit_form(form, lambda: self.save(id, form)):
+    def save(self, id: int) -> HttpResponse:
+        note, form = self.find_own(id), EditNoteForm(self.request.POST)
+        if not form.is_valid() or not self.submit_form(form, lambda: self.write(id, form)):
             return self.show(note, http_status=422, form=form)
-        messages.success(request, _("The note is saved."))
+        messages.success(self.request, _("The note is saved."))
         return redirect("team-note", id)
 
-    def save(self, id: int, form: EditNoteForm) -> None:
+    def write(self, id: int, form: EditNoteForm) -> None:
         note = self.lock(id)
         if note.trashed_at is not None:
             raise Conflict(_("The note was deleted in the meantime."))

@@ -3,25 +3,19 @@
 from django.http import HttpResponse
 from rest_framework.response import Response
 
-from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
-from accounts.roles.permissions import IsTeam
-from core.api.views import JSONViewSet
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
+from team.menu.api import TeamViewSet
 from team.reports.queries import Report, ReportQuery
 
 TOO_SLOW = "are too many months: the report takes too long. Choose a shorter period, a pipeline or a responsible user"
 TOO_LARGE = "takes too long, because the account has too many suggestions with clients"
 
 
-class ReportViewSet(JSONViewSet):
+class ReportViewSet(TeamViewSet):
     """The view of a report. Each report has a route."""
 
-    account: Account
-    request: APIRequest
-
-    permission_classes = [IsTeam]
     report: Report = None  # type: ignore[assignment]  # set by each route
 
     def retrieve(self, request: APIRequest) -> HttpResponse:

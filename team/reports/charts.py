@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.text import Truncator
 
 from core.pages.formatting import number_text
-from team.reports.tables import ColumnKind, ReportCell, ReportRow, Table, Value
+from team.reports.tables import ColumnKind, ReportRow, Table, Value
 
 # The height of the bars, and the widths of a bar, of the space between groups, and of a label with a name, in units of the drawing.
 HEIGHT, BAR, GAP, NAME = 180, 22, 18, 84
@@ -39,14 +39,6 @@ class BarGroup:
 
 
 @dataclass(frozen=True)
-class ScaleLine:
-    """A horizontal line of the scale."""
-
-    y: int
-    label: str
-
-
-@dataclass(frozen=True)
 class Chart:
     width: int
     height: int
@@ -55,7 +47,8 @@ class Chart:
     label_y: int
     left: int
     groups: list[BarGroup]
-    lines: list[ScaleLine]
+    # The y and the label of each horizontal line of the scale.
+    lines: list[tuple[int, str]]
     legend: list[tuple[int, str | Promise]]
 
 
@@ -78,33 +71,24 @@ def short_number(value: Decimal) -> str:
 def chart_of(table: Table, rows: Sequence[ReportRow]) -> Chart | None:
     """Return the chart of some rows of a table. Return None if there is nothing to draw."""
     rows = rows[:MAX_GROUPS]
-    positions = [table.position(series.column) for series in table.series]
+    positions = [table.position(name) for name in table.series]
     numbers = [as_number(row.cells[position].value) for row in rows for position in positions]
     if not any(numbers):
         return None
     top = round_up(max(numbers))
-    label_position = table.position(table.label_column)
-    label_kind = table.columns[label_position].kind
     bars_width = BAR * len(positions)
-    group_width = max(bars_width + GAP, 0 if label_kind is ColumnKind.MONTH else NAME)
+    group_width = max(bars_width + GAP, 0 if table.columns[0].kind is ColumnKind.MONTH else NAME)
     groups = []
     for number, row in enumerate(rows):
         x = LEFT + number * group_width + (group_width - bars_width) // 2
-        label = table.text(row, label_position)
-        bars = [
-            bar_of(
-                row.cells[position],
-                f"{label}, {series.label}: {table.text(row, position)}",
-                x + BAR * shift,
-                shift + 1,
-                top,
-            )
-            for shift, (position, series) in enumerate(zip(positions, table.series, strict=True))
-        ]
-        groups.append(BarGroup(short_label(row.cells[label_position].value, label), x + bars_width // 2, bars))
-    lines = [
-        ScaleLine(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)
-    ]
+        label = table.text(row, 0)
+        bars = []
+        for shift, position in enumerate(positions):
+            height = round(as_number(row.cells[position].value) / top * HEIGHT)
+            title = f"{label}, {table.columns[position].label}: {table.text(row, position)}"
+            bars.append(Bar(x + BAR * shift, TOP + HEIGHT - height, height, shift + 1, title))
+        groups.append(BarGroup(short_label(row.cells[0].value, label), x + bars_width // 2, bars))
+    lines = [(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)]
     return Chart(
         width=LEFT + len(rows) * group_width,
         height=TOP + HEIGHT + BOTTOM,
@@ -113,13 +97,8 @@ def chart_of(table: Table, rows: Sequence[ReportRow]) -> Chart | None:
         left=LEFT,
         groups=groups,
         lines=lines,
-        legend=[(number, series.label) for number, series in enumerate(table.series, start=1)],
+        legend=[(number, table.columns[position].label) for number, position in enumerate(positions, start=1)],
     )
-
-
-def bar_of(cell: ReportCell, title: str, x: int, series: int, top: Decimal) -> Bar:
-    height = round(as_number(cell.value) / top * HEIGHT)
-    return Bar(x, TOP + HEIGHT - height, height, series, title)
 
 
 def as_number(value: Value) -> Decimal:

@@ -4,21 +4,18 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 
-from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.default_names import pipeline_name
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.pages.errors import error_sentence
-from core.pages.formatting import amount_text
-from team.exports.csv_files import csv_writer, guarded, number_cell
+from core.pages.formatting import amount_text, number_text
+from team.exports.streams import csv_writer, guarded
+from team.fields.names import people_of
 from team.menu.pages import TeamPage, TeamRequest
 from team.reports.charts import chart_of
 from team.reports.periods import DEFAULT_MONTHS
 from team.reports.queries import REPORTS, Report, ReportQuery
-from team.reports.tables import ColumnKind, ReportColumn, ReportRow, Table
-
-# The most users in the choices of the form.
-MAX_USERS = 500
+from team.reports.tables import ColumnKind, ReportColumn, Table
 
 
 class ReportPage(TeamPage):
@@ -56,26 +53,18 @@ class ReportPage(TeamPage):
             errors=[error_sentence(error) for error in errors],
             default_months=DEFAULT_MONTHS,
             pipelines=self.pipelines(report),
-            people=self.people(report),
+            people=people_of(self.request.account) if report.has_responsible else [],
             **({} if table is None else self.parts(table)),
         )
 
     def parts(self, table: Table) -> dict[str, Any]:
         """Return what the page shows of a table: the rows of the chosen currency."""
-        currencies, chosen = table.currencies, self.request.GET.get("currency", "")
+        currencies, own = table.currencies, self.request.account.currency
+        chosen = self.request.GET.get("currency", "")
         if chosen not in currencies:
-            chosen = (
-                self.request.account.currency
-                if self.request.account.currency in currencies
-                else next(iter(currencies), "")
-            )
-        rows: list[ReportRow] = list(table.rows)
-        hidden = set()
-        if table.currency_column:
-            position = table.position(table.currency_column)
-            rows = [row for row in rows if row.cells[position].value == chosen]
-            hidden = {position}
-        shown = [position for position in range(len(table.columns)) if position not in hidden]
+            chosen = own if own in currencies else next(iter(currencies), "")
+        rows = [row for row in table.rows if table.currency_of(row) == chosen]
+        shown = [position for position in range(len(table.columns)) if position != table.currency_position]
         return {
             "currency": chosen,
             "currencies": currencies,
@@ -97,12 +86,6 @@ class ReportPage(TeamPage):
         ]
         return pipelines if len(pipelines) > 1 else []
 
-    def people(self, report: Report) -> list[tuple[int, str]]:
-        if not report.has_responsible:
-            return []
-        team = self.request.account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
-        return [(id, name or login) for id, name, login in team[:MAX_USERS]]
-
 
 def csv_response(report: Report, table: Table) -> HttpResponse:
     """Return all rows of a table as CSV. The names of the columns, and months, are those of the JSON API."""
@@ -121,4 +104,4 @@ def csv_value(value: Any, column: ReportColumn, currency: str) -> str:
         return guarded(value or "")
     if column.kind == ColumnKind.MONEY:
         return amount_text(value, currency, is_rounded=column.is_estimate, is_grouped=False)
-    return number_cell(value)
+    return number_text(value, is_grouped=False)

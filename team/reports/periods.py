@@ -78,10 +78,8 @@ class Period:
     @property
     def times(self) -> tuple[datetime, datetime]:
         """The begin of the period, and its end, which does not belong to it."""
-        return (self._midnight(self.first), self._midnight(self.end))
-
-    def _midnight(self, day: date) -> datetime:
-        return datetime.combine(day, time(), tzinfo=self.zone)
+        begin, end = (datetime.combine(day, time(), tzinfo=self.zone) for day in (self.first, self.end))
+        return begin, end
 
 
 def days_of(month: date) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The queries of the reports. Each returns a table, most for a period, from the rows that the user may access.
+"""The queries of the reports. Each returns the rows of a table, most for a period, from the rows that the user may access.
 
 Amounts in different currencies are never added: each currency has rows of its own. A weighted amount is the amount multiplied by the
 probability of the deal's status. A deal without a status is open (`Status.make_placeholder`); it is in no stage.
@@ -42,9 +42,9 @@ from team.reports.tables import (
     ReportCell,
     ReportColumn,
     ReportRow,
-    Series,
     Table,
     list_path,
+    make_row,
 )
 from team.summaries.revenue import Revenue
 
@@ -157,7 +157,7 @@ FORECAST = (
 )
 
 
-def forecast(query: ReportQuery) -> Table:
+def forecast(query: ReportQuery) -> list[ReportRow]:
     """Return the open deals by the month of their expected close, with rows for earlier and later months and for deals without a date."""
     period, sums = query.period, defaultdict[tuple[str | date, str], Sums](Sums)
     rows = query.deals(Status.Outcome.OPEN).annotate(month=TruncMonth("expected_close_date"))
@@ -168,18 +168,12 @@ def forecast(query: ReportQuery) -> Table:
         sums[row_label, currency].add(deals, total, query.statuses[column_id].probability or 0)
     row_labels = [EARLIER, *period, LATER, NO_DATE]
     currencies = sorted({currency for _row_label, currency in sums} | {query.account.currency})
-    return Table(
-        FORECAST,
-        [
-            forecast_row(query, row_label, currency, sums[row_label, currency])
-            for currency in currencies
-            for row_label in row_labels
-            if isinstance(row_label, date) or (row_label, currency) in sums
-        ],
-        series=[Series("total", _("Amount")), Series("weighted", _("Weighted"))],
-        label_column="month",
-        currency_column="currency",
-    )
+    return [
+        forecast_row(query, row_label, currency, sums[row_label, currency])
+        for currency in currencies
+        for row_label in row_labels
+        if isinstance(row_label, date) or (row_label, currency) in sums
+    ]
 
 
 def forecast_row(query: ReportQuery, row_label: str | date, currency: str, sums: Sums) -> ReportRow:
@@ -198,7 +192,7 @@ def forecast_row(query: ReportQuery, row_label: str | date, currency: str, sums:
         expected_close_date__empty="true" if row_label == NO_DATE else None,
     )
     figures = [ReportCell(value, path if sums.deals else "") for value in (sums.deals, sums.total, sums.weighted)]
-    return ReportRow([ReportCell(row_label), ReportCell(currency), *figures])
+    return make_row(row_label, currency, *figures)
 
 
 # Won and lost deals by the month in which they were closed
@@ -214,7 +208,7 @@ RESULTS_BY_MONTH = (
 )
 
 
-def results(query: ReportQuery) -> Table:
+def results(query: ReportQuery) -> list[ReportRow]:
     """Return the won and the lost deals by the month in which they were closed."""
     sums = defaultdict[tuple[date, str, str], Sums](Sums)
     begin, end = query.period.times
@@ -223,22 +217,10 @@ def results(query: ReportQuery) -> Table:
     for month, column_id, currency, deals, total in sums_by(rows, "month", "column_id", "currency"):
         sums[month.date(), currency, str(query.statuses[column_id].outcome)].add(deals, total)
     currencies = sorted({currency for _month, currency, _outcome in sums} | {query.account.currency})
-    return Table(
-        RESULTS_BY_MONTH,
-        [
-            ReportRow([ReportCell(month), ReportCell(currency), *closed_cells(query, month, currency, sums)])
-            for currency in currencies
-            for month in query.period
-        ],
-        series=[Series("won_total", _("Amount won")), Series("lost_total", _("Amount lost"))],
-        label_column="month",
-        currency_column="currency",
-    )
+    return [results_row(query, month, currency, sums) for currency in currencies for month in query.period]
 
 
-def closed_cells(
-    query: ReportQuery, month: date, currency: str, sums: dict[tuple[date, str, str], Sums]
-) -> list[ReportCell]:
+def results_row(query: ReportQuery, month: date, currency: str, sums: dict[tuple[date, str, str], Sums]) -> ReportRow:
     after, before = days_of(month)
     cells = []
     won, lost = (sums[month, currency, outcome] for outcome in (Status.Outcome.WON, Status.Outcome.LOST))
@@ -246,7 +228,7 @@ def closed_cells(
         filters = {"outcome": outcome, "currency": currency, "closed_at__after": after, "closed_at__before": before}
         path = query.deals_path(**filters) if found.deals else ""
         cells += [ReportCell(found.deals, path), ReportCell(found.total, path)]
-    return [*cells, ReportCell(share(won.deals, won.deals + lost.deals))]
+    return make_row(month, currency, *cells, share(won.deals, won.deals + lost.deals))
 
 
 # Deals by the responsible user
@@ -264,7 +246,7 @@ PEOPLE = (
 )
 
 
-def people(query: ReportQuery) -> Table:
+def people(query: ReportQuery) -> list[ReportRow]:
     """Return the open deals, and those that were closed in the period, by the user who is responsible for them."""
     sums = defaultdict[tuple[int | None, str, str], Sums](Sums)
     begin, end = query.period.times
@@ -284,18 +266,12 @@ def people(query: ReportQuery) -> Table:
     order = sorted(
         groups, key=lambda group: (group[1], -sums[*group, Status.Outcome.WON].total, names.get(group[0] or 0, ""))
     )
-    return Table(
-        PEOPLE,
-        [ReportRow(person_cells(query, id, names.get(id or 0, ""), currency, sums), id) for id, currency in order],
-        series=[Series("won_total", _("Amount won")), Series("weighted", _("Weighted"))],
-        label_column="name",
-        currency_column="currency",
-    )
+    return [person_row(query, id, names.get(id or 0), currency, sums) for id, currency in order]
 
 
-def person_cells(
-    query: ReportQuery, id: int | None, name: str, currency: str, sums: dict[tuple[int | None, str, str], Sums]
-) -> list[ReportCell]:
+def person_row(
+    query: ReportQuery, id: int | None, name: str | None, currency: str, sums: dict[tuple[int | None, str, str], Sums]
+) -> ReportRow:
     whose: dict[str, object] = {"responsible_id__empty": "true"} if id is None else {"responsible_id": id}
     after, before = days_of(query.period.first)[0], days_of(query.period.last)[1]
     closed = {"closed_at__after": after, "closed_at__before": before}
@@ -306,21 +282,18 @@ def person_cells(
             query.deals_path(outcome=outcome, currency=currency, **filters) if sums[id, currency, outcome].deals else ""
         )
 
-    opened, won, lost = (
-        sums[id, currency, outcome] for outcome in (Status.Outcome.OPEN, Status.Outcome.WON, Status.Outcome.LOST)
-    )
-    open_path, won_path, lost_path = map(path, (Status.Outcome.OPEN, Status.Outcome.WON, Status.Outcome.LOST))
-    return [
-        ReportCell(name or None),
-        ReportCell(currency),
-        ReportCell(opened.deals, open_path),
-        ReportCell(opened.total, open_path),
-        ReportCell(opened.weighted, open_path),
-        ReportCell(won.deals, won_path),
-        ReportCell(won.total, won_path),
+    outcomes = (Status.Outcome.OPEN, Status.Outcome.WON, Status.Outcome.LOST)
+    opened, won, lost = (sums[id, currency, outcome] for outcome in outcomes)
+    open_path, won_path, lost_path = map(path, outcomes)
+    return make_row(
+        name,
+        currency,
+        *(ReportCell(value, open_path) for value in (opened.deals, opened.total, opened.weighted)),
+        *(ReportCell(value, won_path) for value in (won.deals, won.total)),
         ReportCell(lost.deals, lost_path),
-        ReportCell(share(won.deals, won.deals + lost.deals)),
-    ]
+        share(won.deals, won.deals + lost.deals),
+        id=id,
+    )
 
 
 # Stages
@@ -333,7 +306,7 @@ STAGES = (
 )
 
 
-def stages(query: ReportQuery) -> Table:
+def stages(query: ReportQuery) -> list[ReportRow]:
     """Return how the deals that entered each stage in the period went on, and the median of the days that they stayed or have stayed."""
     order = list(query.account.statuses_of_kind(Status.Kind.DEAL))
     shown = [
@@ -353,25 +326,21 @@ def stages(query: ReportQuery) -> Table:
         counts[status_id, HERE if is_here else result_of(status_id, next_id, order)] += number
     seconds = Extract(Coalesce("left_at", Now()) - F("entered_at"), "epoch")
     medians = dict(entered.values("status_id").annotate(median=Median(seconds)).values_list("status_id", "median"))
-    return Table(
-        STAGES,
-        [ReportRow(stage_cells(query, status, counts, medians.get(status.id)), status.id) for status in shown],
-        series=[Series(ENTERED, LABELS[ENTERED]), Series(MOVED_ON, LABELS[MOVED_ON])],
-        label_column="name",
-    )
+    return [stage_row(query, status, counts, medians.get(status.id)) for status in shown]
 
 
-def stage_cells(
+def stage_row(
     query: ReportQuery, status: Status, counts: dict[tuple[int, str], int], median: float | None
-) -> list[ReportCell]:
-    cells = [ReportCell(status_name(status))]
+) -> ReportRow:
+    cells = []
     for result in LABELS:
         number = counts[status.id, result]
         filtered = StageFilter(status.id, result, query.period.first, query.period.end)
         path = list_path(DEALS, stage_history=filtered, responsible_id=query.responsible_id) if number else ""
         cells.append(ReportCell(number, path))
     conversion = share(counts[status.id, MOVED_ON], counts[status.id, ENTERED])
-    return [*cells, ReportCell(conversion), ReportCell(None if median is None else round(median / 86_400, 1))]
+    days = None if median is None else round(median / 86_400, 1)
+    return make_row(status_name(status), *cells, conversion, days, id=status.id)
 
 
 # Rows by the month in which they were created
@@ -398,7 +367,7 @@ NEW_CLIENTS = (
 )
 
 
-def new_clients(query: ReportQuery) -> Table:
+def new_clients(query: ReportQuery) -> list[ReportRow]:
     """Return the clients by the month in which they were created, and how many of them have a won deal."""
     rows = query.responsible(query.account.clients.live())
     won = query.deals(Status.Outcome.WON).filter(client_id=OuterRef("id"))
@@ -408,9 +377,8 @@ def new_clients(query: ReportQuery) -> Table:
         after, before = days_of(month)
         filters = {"created_at__after": after, "created_at__before": before, "responsible_id": query.responsible_id}
         path = list_path(CLIENTS, **filters) if found["clients"] else ""
-        table.append(ReportRow([ReportCell(month), ReportCell(found["clients"], path), ReportCell(found["customers"])]))
-    series = [Series("clients", _("New clients")), Series("customers", _("With a won deal"))]
-    return Table(NEW_CLIENTS, table, series=series, label_column="month")
+        table.append(make_row(month, ReportCell(found["clients"], path), found["customers"]))
+    return table
 
 
 # The time until the team answers suggestions
@@ -424,7 +392,7 @@ ANSWERS = (
 )
 
 
-def answers(query: ReportQuery) -> Table:
+def answers(query: ReportQuery) -> list[ReportRow]:
     """Return the suggestions by the month in which they were written, and the time until the team first answered them in public."""
     rows = query.account.posts.listed_for(query.user)
     seconds = Extract(F("answered_at") - F("created_at"), "epoch")
@@ -433,19 +401,8 @@ def answers(query: ReportQuery) -> Table:
     for month, found in group_by_month(query, rows, **figures):
         number, answered, median = (found[name] for name in figures)
         hours = None if median is None else round(median / 3600, 1)
-        table.append(
-            ReportRow(
-                [
-                    ReportCell(month),
-                    ReportCell(number),
-                    ReportCell(answered),
-                    ReportCell(share(answered, number)),
-                    ReportCell(hours),
-                ]
-            )
-        )
-    series = [Series("suggestions", _("Suggestions")), Series("answered", _("Answered"))]
-    return Table(ANSWERS, table, series=series, label_column="month")
+        table.append(make_row(month, number, answered, share(answered, number), hours))
+    return table
 
 
 # The suggestions with the highest revenue of the clients behind them
@@ -461,39 +418,28 @@ SUGGESTIONS = (
 )
 
 
-def suggestions(query: ReportQuery) -> Table:
+def suggestions(query: ReportQuery) -> list[ReportRow]:
     """Return the suggestions whose clients have the highest sums of open and won deals in each currency."""
     found = top_revenue(query.account, query.user, MAX_SUGGESTIONS)
     posts = query.account.posts.listed_for(query.user).filter(id__in={id for id, *_ in found})
     titles = dict(posts.values_list("id", "title")) if found else {}
-    return Table(
-        SUGGESTIONS,
-        [
-            ReportRow(suggestion_cells(id, titles[id], clients, revenue), id)
-            for id, clients, revenue in found
-            # Suggestions that were merged or deleted in the last minute are still stored.
-            if id in titles
-        ],
-        series=[Series("open_total", _("Open amount")), Series("won_total", _("Amount won"))],
-        label_column="title",
-        currency_column="currency",
-    )
+    # Suggestions that were merged or deleted in the last minute are still stored.
+    return [suggestion_row(id, titles[id], clients, revenue) for id, clients, revenue in found if id in titles]
 
 
-def suggestion_cells(id: int, title: str, clients: int, revenue: Revenue) -> list[ReportCell]:
+def suggestion_row(id: int, title: str, clients: int, revenue: Revenue) -> ReportRow:
     def path(outcome: str, deals: int) -> str:
         return list_path(DEALS, post_id=id, outcome=outcome, currency=revenue.currency) if deals else ""
 
     open_path, won_path = path(Status.Outcome.OPEN, revenue.open_deals), path(Status.Outcome.WON, revenue.won_deals)
-    return [
+    return make_row(
         ReportCell(title, path_with_id(SUGGESTION, id)),
-        ReportCell(revenue.currency),
+        revenue.currency,
         ReportCell(clients, list_path(CLIENTS, post_id=id)),
-        ReportCell(revenue.open_deals, open_path),
-        ReportCell(revenue.open_sum, open_path),
-        ReportCell(revenue.won_deals, won_path),
-        ReportCell(revenue.won_sum, won_path),
-    ]
+        *(ReportCell(value, open_path) for value in (revenue.open_deals, revenue.open_sum)),
+        *(ReportCell(value, won_path) for value in (revenue.won_deals, revenue.won_sum)),
+        id=id,
+    )
 
 
 # The reports
@@ -507,7 +453,9 @@ class Report:
     label: str | Promise
     description: str | Promise
     columns: Sequence[ReportColumn]
-    build: Callable[[ReportQuery], Table]
+    # The names of the columns that the chart draws.
+    series: Sequence[str]
+    build: Callable[[ReportQuery], list[ReportRow]]
     # True if the rows are those of statuses, users or suggestions. A row in JSON has their id.
     has_ids: bool = False
     # True if the period is by default the next 12 months, not the last 12.
@@ -529,7 +477,7 @@ class Report:
     def table(self, query: ReportQuery) -> Table:
         """Return the table. Raise `TooSlow` if a statement takes longer than `REPORT_TIME_LIMIT_MS`."""
         with time_limit(REPORT_TIME_LIMIT_MS):
-            return self.build(query)
+            return Table(self.columns, self.build(query), self.series)
 
 
 REPORTS = {
@@ -540,6 +488,7 @@ REPORTS = {
             _("Forecast"),
             _("Open deals by the month in which they are expected to close."),
             FORECAST,
+            ("total", "weighted"),
             forecast,
             ahead=True,
             has_pipeline=True,
@@ -549,6 +498,7 @@ REPORTS = {
             _("Won and lost"),
             _("Deals by the month in which they were won or lost."),
             RESULTS_BY_MONTH,
+            ("won_total", "lost_total"),
             results,
             has_pipeline=True,
         ),
@@ -557,6 +507,7 @@ REPORTS = {
             pgettext_lazy("of deals", "Stages"),
             _("How the deals that entered a stage in this period went on, and how long they stayed."),
             STAGES,
+            (ENTERED, MOVED_ON),
             stages,
             has_ids=True,
             has_pipeline=True,
@@ -566,18 +517,25 @@ REPORTS = {
             _("People"),
             _("Open deals of each person, and the deals that were won or lost in this period."),
             PEOPLE,
+            ("won_total", "weighted"),
             people,
             has_ids=True,
             has_pipeline=True,
         ),
         Report(
-            "clients", _("New clients"), _("Clients by the month in which they were added."), NEW_CLIENTS, new_clients
+            "clients",
+            _("New clients"),
+            _("Clients by the month in which they were added."),
+            NEW_CLIENTS,
+            ("clients", "customers"),
+            new_clients,
         ),
         Report(
             "answers",
             _("Response time"),
             _("Suggestions by the month in which they were written, and the time until the team answered in public."),
             ANSWERS,
+            ("suggestions", "answered"),
             answers,
             has_responsible=False,
         ),
@@ -588,6 +546,7 @@ REPORTS = {
                 "The suggestions whose clients have the highest sums of open and won deals. Changes appear here after about a minute."
             ),
             SUGGESTIONS,
+            ("open_total", "won_total"),
             suggestions,
             has_ids=True,
             has_period=False,

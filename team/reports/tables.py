@@ -1,7 +1,7 @@
 """The table of a report: typed columns, and rows whose figures link to the rows that they count."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
@@ -67,44 +67,39 @@ class ReportRow:
     id: int | None = None
 
 
-@dataclass(frozen=True)
-class Series:
-    """A column that the chart draws."""
-
-    column: str
-    label: str | Promise
+def make_row(*values: Value | ReportCell, id: int | None = None) -> ReportRow:
+    return ReportRow([value if isinstance(value, ReportCell) else ReportCell(value) for value in values], id)
 
 
 @dataclass(frozen=True)
 class Table:
+    """The rows of a report. The first column has their labels. If there are amounts, the column `currency` has the currency of a row."""
+
     columns: Sequence[ReportColumn]
-    rows: Sequence[ReportRow] = field(default_factory=list)
-    # The columns that the chart draws for each row, and the column with the labels of the rows.
-    series: Sequence[Series] = ()
-    label_column: str = ""
-    # The column with the currency of a row; empty if the table has no amounts. The chart draws the rows of one currency.
-    currency_column: str = ""
+    rows: Sequence[ReportRow]
+    # The names of the columns that the chart draws for each row, of the rows in one currency.
+    series: Sequence[str]
 
     def position(self, name: str) -> int:
         return next(number for number, column in enumerate(self.columns) if column.name == name)
 
-    def values(self, name: str) -> list[Value]:
-        """Return the values of a column."""
-        position = self.position(name)
-        return [row.cells[position].value for row in self.rows]
+    @property
+    def currency_position(self) -> int | None:
+        return next((number for number, column in enumerate(self.columns) if column.name == "currency"), None)
 
     def text(self, row: ReportRow, position: int) -> str:
         """Return the value in a column of a row for people. A row without a label is of the deals that nobody is responsible for."""
         column = self.columns[position]
         text = text_of(row.cells[position].value, column, self.currency_of(row))
-        return text or (_("Nobody") if column.name == self.label_column else "")
+        return text or (_("Nobody") if position == 0 else "")
 
     def currency_of(self, row: ReportRow) -> str:
-        return str(row.cells[self.position(self.currency_column)].value) if self.currency_column else ""
+        """Return the currency of the amounts of a row; "" if the table has no amounts."""
+        return "" if self.currency_position is None else str(row.cells[self.currency_position].value)
 
     @property
     def currencies(self) -> list[str]:
-        return sorted({str(value) for value in self.values(self.currency_column)}) if self.currency_column else []
+        return sorted({currency for row in self.rows if (currency := self.currency_of(row))})
 
     def as_objects(self, *, with_ids: bool = False) -> list[dict[str, str | int | float | Decimal | None]]:
         """Return the rows as JSON objects. A month has the format `2026-11`."""

@@ -3,23 +3,16 @@
 from django.http import HttpResponse
 from rest_framework.response import Response
 
-from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
-from accounts.roles.permissions import IsTeam
 from core.api.fields import MISSING
-from core.api.views import JSONViewSet
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 from core.search.queries import MAX_QUERY_LENGTH
+from team.menu.api import TeamViewSet
 from team.search.queries import find
 
 
-class FindViewSet(JSONViewSet):
-    account: Account
-    request: APIRequest
-
-    permission_classes = [IsTeam]
-
+class FindViewSet(TeamViewSet):
     def retrieve(self, request: APIRequest) -> HttpResponse:
         """Return the best matches of a text in each group of rows."""
         if errors := self.ignore_parameters(["q"]):

@@ -3,10 +3,8 @@
 from django.http import HttpResponse
 from django.urls import reverse
 
-from core.db.text import replace_non_xml
 from core.http import throttling
-from core.search.queries import MAX_QUERY_LENGTH
-from team.menu.pages import TeamPage, TeamRequest
+from team.menu.pages import TeamPage, TeamRequest, search_text
 from team.search.queries import MAX_FOUND, MAX_SUGGESTED, FoundRow, SearchGroup, find
 
 
@@ -16,7 +14,7 @@ class FindPage(TeamPage):
     template_name = "team/search/search.html"
 
     def get(self, request: TeamRequest) -> HttpResponse:
-        q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        q = search_text(request.GET)
         if q:
             throttling.count_search(request)
         enough = MAX_SUGGESTED if request.htmx else MAX_FOUND

@@ -6,22 +6,16 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from rest_framework.response import Response
 
-from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
-from accounts.roles.permissions import IsTeam
 from core.api.serializers import format_time
-from core.api.views import JSONViewSet
 from core.errors import FieldErrors
+from team.menu.api import TeamViewSet
 from team.summaries.models import revenue_of, with_stored_values
 
 
-class SummaryViewSet(JSONViewSet):
+class SummaryViewSet(TeamViewSet):
     """The stored values of one row."""
 
-    account: Account
-    request: APIRequest
-
-    permission_classes = [IsTeam]
     # The resource of the route: "client", "contact" or "deal".
     resource = ""
 

@@ -37,7 +37,7 @@ from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
 from crm.fields.catalogue import Field
-from team.summaries.revenue import Revenue, revenue_by
+from team.summaries.revenue import Revenue, as_revenue, revenue_by
 
 # The fields that summaries store. Each is an order of the list, which has an index.
 LAST_ACTIVITY = Field("last_activity_at", _("Last activity"), FieldType.TIME, read_only=True, in_lists=True)
@@ -67,6 +67,9 @@ class Summary(models.Model):
 
     class Meta:
         abstract = True
+
+    def __str__(self) -> str:
+        return f"{self._meta.model_name} {self.pk}"
 
 
 def order_indexes(kind: str, *columns: str) -> list[models.Index]:
@@ -104,9 +107,6 @@ class ClientSummary(Summary):
         default_related_name = "client_summaries"
         indexes = order_indexes("client", "last_activity_at", "next_task_at", "open_sum", "won_sum")
 
-    def __str__(self) -> str:
-        return f"Summary of client {self.client_id}"
-
 
 class ContactSummary(Summary):
     pk = models.CompositePrimaryKey("account_id", "contact_id")
@@ -118,9 +118,6 @@ class ContactSummary(Summary):
     class Meta:
         default_related_name = "contact_summaries"
         indexes = [*order_indexes("contact", "last_activity_at", "next_task_at"), *link_indexes("contact", "client")]
-
-    def __str__(self) -> str:
-        return f"Summary of contact {self.contact_id}"
 
 
 class DealSummary(Summary):
@@ -142,9 +139,6 @@ class DealSummary(Summary):
             *link_indexes("deal", "client"),
             *link_indexes("deal", "contact"),
         ]
-
-    def __str__(self) -> str:
-        return f"Summary of deal {self.deal_id}"
 
 
 class ClientRevenue(models.Model):
@@ -175,7 +169,10 @@ def with_revenue(
     """
     sums = {name: Cast(name, models.CharField()) for name in ("open_sum", "won_sum")}
     columns = {name: F(name) for name in ("currency", "open_deals", "won_deals")}
-    revenue = accessible_revenue(account, access).filter(client_id=OuterRef("id"))
+    revenue: models.QuerySet[models.Model, object] = account.client_revenues.all()
+    if access.is_limited:
+        revenue = revenue_by(account, access, "client_id", "currency")
+    revenue = revenue.filter(client_id=OuterRef("id"))
     found: models.QuerySet[models.Model] = rows.annotate(
         revenue=ArraySubquery(revenue.annotate(data=JSONObject(**columns, **sums)).values("data"))
     )
@@ -185,23 +182,10 @@ def with_revenue(
 def revenue_of(values: list[ValuesRow], account: Account) -> list[Revenue]:
     """Return the revenue of a client from the annotation `revenue`. The currency of the account comes first, then the others by name."""
     found = [
-        Revenue(
-            value["currency"],
-            value["open_deals"],
-            Decimal(value["open_sum"]),
-            value["won_deals"],
-            Decimal(value["won_sum"]),
-        )
+        as_revenue(value | {"open_sum": Decimal(value["open_sum"]), "won_sum": Decimal(value["won_sum"])})
         for value in values
     ]
     return sorted(found, key=lambda total: (total.currency != account.currency, total.currency))
-
-
-def accessible_revenue(account: Account, access: Access) -> models.QuerySet[models.Model, object]:
-    """Return rows with the columns of `ClientRevenue` for the deals of the access."""
-    if not access.is_limited:
-        return account.client_revenues.all()
-    return revenue_by(account, access, "client_id", "currency", client_id__isnull=False)
 
 
 def last_activity_of_client() -> Subquery:
@@ -227,11 +211,7 @@ def with_stored_values(
 
 
 def update_summaries(
-    account_id: int,
-    *,
-    deals: Sequence[int] = (),
-    contacts: Sequence[int] = (),
-    clients: Sequence[int] = (),
+    account_id: int, *, deals: Sequence[int] = (), contacts: Sequence[int] = (), clients: Sequence[int] = ()
 ) -> None:
     """Update the summaries with these ids, and those of the rows to which they link."""
     fetch(

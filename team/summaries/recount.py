@@ -60,12 +60,8 @@ def fetch_ids(sql: str, parameters: dict[str, int | list[int]]) -> list[int]:
         return [id for (id,) in cursor.fetchall()]
 
 
-def batches(account_id: int, kind: str, table: str = "") -> Iterator[list[int]]:
-    """Return the ids of all rows of a kind ("deal", "contact" or "client"), in batches."""
-    yield from pages(account_id, f"crm_{kind}", table or f"team_{kind}summary", f"{kind}_id")
-
-
 def pages(account_id: int, rows: str, stored: str, id: str, condition: str = "true") -> Iterator[list[int]]:
+    """Return the ids of rows, and those of their stored values, in batches."""
     sql, after = PAGE_OF_IDS.format(rows=rows, stored=stored, id=id, condition=condition), 0
     while ids := fetch_ids(sql, {"account_id": account_id, "after": after, "limit": BATCH_SIZE}):
         yield ids
@@ -79,7 +75,9 @@ def recount_summaries(account_id: int, *, repair: bool) -> dict[str, list[int]]:
     """
     differing: dict[str, list[int]] = {name: [] for name in SUMMARIES}
     for name in SUMMARIES:
-        for ids in batches(account_id, *(("client", "team_clientrevenue") if name == "revenue" else (name[:-1],))):
+        kind = "client" if name == "revenue" else name[:-1]
+        stored = "team_clientrevenue" if name == "revenue" else f"team_{kind}summary"
+        for ids in pages(account_id, f"crm_{kind}", stored, f"{kind}_id"):
             found = find_differing(account_id, name, ids)
             if found and repair:
                 write(account_id, name, found)
@@ -109,11 +107,3 @@ def write(account_id: int, name: str, ids: list[int]) -> None:
             )
             cursor.execute(WRITE_REVENUE, parameters)
         update_summaries(account_id, **{name if name in ("deals", "contacts") else "clients": ids})
-
-
-def update_all(account_id: int) -> None:
-    """Update all summaries of an account. Each batch is one transaction."""
-    for name in ("deals", "contacts", "clients"):
-        for ids in batches(account_id, name[:-1]):
-            with transaction.atomic():
-                update_summaries(account_id, **{name: ids})

@@ -5,22 +5,16 @@ from django.urls import reverse
 from rest_framework.response import Response
 
 from accounts.account.api import url_of_account
-from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
-from accounts.roles.permissions import IsTeam
 from core.api.serializers import format_time
-from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
+from team.menu.api import TeamViewSet
 from team.tasks.calendar_feeds import CalendarFeed, CalendarFeedQuerySet
 
 
-class CalendarFeedViewSet(JSONViewSet):
+class CalendarFeedViewSet(TeamViewSet):
     """The feed of the tasks of the user. Only the response that creates an address has it, because its token is stored as a digest."""
 
-    account: Account
-    request: APIRequest
-
-    permission_classes = [IsTeam]
     shown_once = ("url",)
 
     def get_queryset(self) -> CalendarFeedQuerySet:

@@ -15,6 +15,7 @@ from forum.inbox.tabs import MAX_COUNT
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
 from forum.posts.tasks import IS_OPEN_TASK, IS_TASK
+from team.fields.names import name_of_user
 
 # The number of tasks that the page shows of each group before "more".
 GROUP_SIZE = 15
@@ -69,7 +70,12 @@ GROUPS = ("overdue", "today", "week", "later", "none")
 
 def start_of(day: date) -> datetime:
     """Return the beginning of a day in the active time zone."""
-    return timezone.make_aware(datetime.combine(day, time()))
+    return time_on(day, time())
+
+
+def time_on(day: date, time_of_day: time = DEFAULT_TIME) -> datetime:
+    """Return a time of a day in the active time zone."""
+    return timezone.make_aware(datetime.combine(day, time_of_day))
 
 
 def open_tasks(account: Account, user: User) -> PostQuerySet:
@@ -109,11 +115,9 @@ def items(account: Account, user: User, ids: Iterable[int]) -> dict[int, ValuesR
         )
         for link, relation in LINKS.items()
     }
-    people = account.users.filter(id=OuterRef("responsible_id"))
     rows = account.posts.filter(id__in=list(ids)).values(
         *COLUMNS,
-        responsible=Subquery(people.values("name")),
-        responsible_login=Subquery(people.values("login")),
+        responsible=name_of_user("responsible_id"),
         **names,
     )
     return {row["id"]: row | {"is_late": is_late(row)} for row in rows}
@@ -136,9 +140,3 @@ def _due_tasks(account_id: int, user_id: int, until: datetime) -> QuerySet[Model
     # The user is responsible for these tasks, so the user may access them.
     rows = Account(id=account_id).posts.filter(IS_OPEN_TASK, responsible_id=user_id, scheduled_at__lt=until)
     return rows.values_list("id")[: MAX_COUNT + 1]
-
-
-def moved_to(scheduled_at: datetime | None, day: date) -> datetime:
-    """Return the time of a task that is moved to another day. It keeps its time of day."""
-    at = timezone.localtime(scheduled_at).time() if scheduled_at else DEFAULT_TIME
-    return timezone.make_aware(datetime.combine(day, at))

@@ -4,22 +4,19 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 
-from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from core.api.lists import Paged
 from core.api.serializers import format_time
 from core.errors import FieldError
 from core.rows.values import ValuesRow
+from team.menu.api import TeamViewSet
 from team.timeline.models import KINDS, MAX_TEXT_LENGTH, TimelineEntry, cut_text, timeline_of
 
 UNKNOWN_KIND = "{kind} is not one of {kinds}"
 
 
-class TimelineViewSet(Paged):
+class TimelineViewSet(TeamViewSet, Paged):
     """The timeline of one row, newest first."""
-
-    account: Account
-    request: APIRequest
 
     # The resource of the route: "client", "contact" or "deal".
     resource = ""

@@ -139,11 +139,7 @@ def follow_rows(
         return keys
 
     return Derivation(
-        model=model,
-        columns=frozenset(columns),
-        keys_of=keys_of,
-        update=write_summaries,
-        concerns_new=concerns_new,
+        model=model, columns=frozenset(columns), keys_of=keys_of, update=write_summaries, concerns_new=concerns_new
     )
 
 
@@ -151,14 +147,8 @@ def has_link(row: object) -> bool:
     return any(getattr(row, name) is not None for name in LINK_COLUMNS)
 
 
-def has_or_had_link(row: object, columns: Collection[str] | None) -> bool:
-    return columns is None or not set(LINK_COLUMNS).isdisjoint(columns) or has_link(row)
-
-
-# The CTEs write the values of a new row that is not in the trash.
-
-
 def is_trashed(row: Trashable) -> bool:
+    """Return whether a new row is in the trash. The CTEs write the values of the others."""
     return row.trashed_at is not None
 
 
@@ -191,7 +181,9 @@ def register_derivations() -> None:
                 *LINK_COLUMNS,
             },
             concerns_new=has_link,
-            concerns_changed=has_or_had_link,
+            concerns_changed=lambda row, columns: (
+                columns is None or not set(LINK_COLUMNS).isdisjoint(columns) or has_link(row)
+            ),
         ),
         mirror(ProxyVote, {"created_at", "client_id", "contact_id", "from_post_id"}),
         follow_rows(Client, "client", {"trashed_at"}, is_trashed),

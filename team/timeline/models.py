@@ -95,10 +95,6 @@ register_kind("merge", _("Merged"), "merge", "changes")
 register_kind("merge_undone", _("Merge undone"), "split", "changes")
 
 
-def kinds_in(groups: Collection[str]) -> list[str]:
-    return [kind.key for kind in KINDS.values() if kind.group in groups]
-
-
 class ExactDecoder(JSONDecoder):
     """A decoder that reads numbers with a decimal point without rounding."""
 
@@ -309,7 +305,7 @@ class TimelineEntry(models.Model):
                 fields=["account", "resource", "resource_id", "kind"],
                 name="timeline_of_row",
                 condition=Q(kind__in=MIRRORED_KINDS),
-            ),
+            )
         ]
 
     def __str__(self) -> str:

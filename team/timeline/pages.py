@@ -21,22 +21,13 @@ from crm.fields.catalogue import Field, builtin_fields, fields_of
 from forum.texts.markdown import render
 from team.fields.forms import display
 from team.fields.names import LINKS as LINK_TYPES
-from team.fields.names import Names
+from team.fields.names import RECORD_ICONS, Names
 from team.menu.pages import TeamRequest
-from team.timeline.models import GROUPS, KINDS, LINKS, EntryKind, TimelineEntry, cut_text, kinds_in, timeline_of
+from team.timeline.models import GROUPS, KINDS, LINKS, EntryKind, TimelineEntry, cut_text, timeline_of
 
 PAGE_SIZE = 20
 # A longer value of a changed field is cut.
 MAX_VALUE_LENGTH = 120
-ROUTES = {
-    "client": "team-client",
-    "contact": "team-contact",
-    "deal": "team-deal",
-    "post": "forum-post",
-    "task": "team-task",
-    "note": "team-note",
-}
-ICONS = {"client": "building-2", "contact": "user", "deal": "handshake"}
 
 
 @dataclass(frozen=True)
@@ -101,7 +92,7 @@ def timeline_section(request: TeamRequest, resource: str, id: int, fields: list[
     """
     group = request.GET.get("show", "")
     group = group if group in GROUPS else ""
-    kinds = kinds_in([group]) if group else ()
+    kinds = [kind.key for kind in KINDS.values() if kind.group == group]
     entries = timeline_of(request.account, resource, id, access=request.user.access, page=page, kinds=kinds)
     shown = entries[: page.size]
     items = Items(request, resource, fields, shown)
@@ -153,7 +144,7 @@ class Items:
             who=entry.user_name or "",
             text=cut_text(subject.get("text") or ""),
             links=[
-                (ICONS[link], path_with_id(ROUTES[link], getattr(entry, f"{link}_id")), name)
+                (RECORD_ICONS[link], path_with_id(f"team-{link}", getattr(entry, f"{link}_id")), name)
                 for link in LINKS
                 if link not in (self.resource, entry.resource) and (name := getattr(entry, f"{link}_name"))
             ],
@@ -165,16 +156,16 @@ class Items:
     def href_of(self, entry: TimelineEntry) -> str:
         """Return the address of the row that the entry is about, unless it is the record of the page."""
         if entry.kind in ("task", "task_done"):
-            return path_with_id(ROUTES["task"], entry.resource_id)
+            return path_with_id("team-task", entry.resource_id)
         if message_id := entry.data.get("message_id"):
             # Agents with limited access see their own messages only.
             is_shown = not self.request.user.access.is_limited or entry.user_id == self.request.user.id
             return path_with_id("team-message", message_id) if is_shown else ""
         if post_id := entry.subject.get("post_id"):
-            return path_with_id(ROUTES["post"], post_id)
-        if entry.resource in ROUTES and entry.resource != self.resource:
-            return path_with_id(ROUTES[entry.resource], entry.resource_id)
-        return ""
+            return path_with_id("forum-post", post_id)
+        if entry.resource == self.resource:
+            return ""
+        return path_with_id("forum-post" if entry.resource == "post" else f"team-{entry.resource}", entry.resource_id)
 
     def changed_fields(self, entry: TimelineEntry) -> list[ChangedField]:
         changes = {change["field"]: change for change in entry.data.get("changes", ())}

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from team.backers.post_revenue import PostRevenue, RevenueChange
 from team.management.commands import recount as recount_command
-from team.summaries.recount import update_all
+from team.summaries.recount import recount_summaries
 from tests.support import post_revenue
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_post, make_task, make_user
 from tests.support.factories import make_user_link as link
@@ -102,7 +102,7 @@ def test_all_summaries_can_be_written_again(acme, rows):
     expected = stored(acme.account)
     for summaries in ("client_summaries", "contact_summaries", "deal_summaries", "client_revenues"):
         getattr(acme.account, summaries).all().delete()
-    update_all(acme.account.id)
+    recount_summaries(acme.account.id, repair=True)
     assert stored(acme.account) == expected == recounted(acme.account)
     # Those without rows are removed.
     acme.account.client_summaries.create(client_id=10**9, last_activity_at=timezone.now())

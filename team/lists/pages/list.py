@@ -3,7 +3,6 @@
 The URL of a list holds its filters, its order and its columns, or the id of a saved view that has them (`team.lists.saved_views`).
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any
@@ -17,12 +16,10 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext
 from django.utils.translation import gettext as _
 
-from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.default_names import pipeline_name, status_name
 from accounts.statuses.models import Status
 from core.api.routing import path_with_id
 from core.db.time_limit import TooSlow
-from core.errors import FieldError
 from core.pages.base import redirect
 from core.pages.errors import field_message
 from core.pages.formatting import number_text
@@ -32,17 +29,16 @@ from core.rows.values import ValuesRow
 from crm.fields.catalogue import Field, grouped
 from crm.fields.conditions import ME, OPERATORS, Condition, Operator, find_field, parameter_name
 from team.fields.cells import Cell, cells_of, value_in
-from team.fields.names import LINKS, Names
-from team.lists.declarations import LISTS, RecordList
+from team.fields.names import LINKS, Names, people_of
+from team.lists.declarations import LISTS
+from team.lists.pages.base import RecordsPage
 from team.lists.queries import MAX_COUNT, ListQuery
 from team.lists.saved_views import MAX_NAME_LENGTH, SavedView, read_list, views_of
 from team.lists.selection import ACTIONS
 from team.lists.stage_history import LABELS as HISTORY_LABELS
-from team.menu.pages import TeamPage, TeamRequest
+from team.menu.pages import TeamRequest
 from team.summaries.models import SUM_NAMES
 
-# The most users in the choices of a filter.
-MAX_USERS = 500
 # The number of saved views that have tabs. A page lists all of them.
 MAX_TABS = 6
 # The choice of the form for the parameter `__empty=false`.
@@ -108,11 +104,10 @@ class FilterForm:
     is_number: bool = False
 
 
-class RecordListPage(TeamPage):
+class RecordListPage(RecordsPage):
     """A list of records."""
 
     template_name = "team/lists/list.html"
-    declaration: RecordList
     query_class = ListQuery
     # The saved views of the list that the user sees.
     views: list[SavedView]
@@ -128,10 +123,6 @@ class RecordListPage(TeamPage):
             return self.add_filter(query)
         return self.show(query)
 
-    @property
-    def section(self) -> str:  # type: ignore[override]  # computed here
-        return self.declaration.collection
-
     def show(self, query: ListQuery, filter_form: FilterForm | None = None) -> HttpResponse:
         page = self.read_page()
         ids: list[int] = []
@@ -145,7 +136,6 @@ class RecordListPage(TeamPage):
         adding = filter_form or self.asked_filter(query) or self.filter_form(query, self.request.GET.get("add", ""))
         return self.render(
             http_status=status,
-            declaration=self.declaration,
             query=query,
             hidden=query.hidden,
             page=page,
@@ -163,6 +153,7 @@ class RecordListPage(TeamPage):
             filter_groups=self.filter_groups(query),
             filter_form=adding,
             orders=self.orders(query),
+            contact_list_id=query.special.get("contact_list_id"),
             bulk_actions=ACTIONS.get(self.declaration.resource, []),
             shortcuts=self.shortcuts(),
             clear=query.link([("columns", ",".join(query.columns)), ("sort", query.sort)]),
@@ -243,7 +234,9 @@ class RecordListPage(TeamPage):
         """Return what the template shows of saved views: the current one, and whether the list can be saved."""
         view = next((view for view in self.views if view.id == query.view_id), None)
         current, saved = query.normal_form, view.query if view is not None else ""
-        is_standard = view is None and current in [query_of(text) for _label, text in self.standard_views()]
+        is_standard = view is None and current in [
+            urlencode(sorted(parse_qsl(text))) for _label, text in self.standard_views()
+        ]
         return {
             "view": view,
             "view_query": current,
@@ -260,38 +253,38 @@ class RecordListPage(TeamPage):
             Chip(self.condition_label(condition, names), query.query_string_without(condition))
             for condition in query.conditions
         ]
-        labels = {"mine": _("Mine"), "no_task": _("No task planned")}
-        for name, value in query.special.items():
-            if name == INACTIVE:
-                days = ngettext("No activity for %(n)d day", "No activity for %(n)d days", value) % {"n": value}
-                chips.append(Chip(days, query.query_string(**{name: ""})))
-            elif name == "contact_list_id":
-                named = self.request.account.contact_lists.live().filter(id=value).values_list("name", flat=True)
-                label = _("In the contact list “%(name)s”") % {"name": named.first() or value}
-                chips.append(Chip(label, query.query_string(**{name: ""})))
-            elif name == "post_id":
-                posts = self.request.account.posts.live().without_tasks().filter(id=value)
-                title = posts.values_list("title", flat=True).first()
-                label = _("Behind the suggestion “%(name)s”") % {"name": title or value}
-                chips.append(Chip(label, query.query_string(**{name: ""})))
-            else:
-                label = labels[name] if name in labels else self.deal_filter_label(name, value)
-                chips.append(Chip(label, query.query_string(**{name: ""})))
-        return chips
+        return chips + [
+            Chip(self.special_label(name, value), query.query_string(**{name: ""}))
+            for name, value in query.special.items()
+        ]
 
-    def deal_filter_label(self, name: str, value: Any) -> str:
-        """Return the label of a filter of the list of deals."""
-        if name == "outcome":
-            labels = {
-                Status.Outcome.OPEN: _("Open deals"),
-                Status.Outcome.WON: _("Won deals"),
-                Status.Outcome.LOST: _("Lost deals"),
-            }
-            return labels[value]
-        if name == "pipeline_id":
-            pipeline = self.request.account.pipelines.filter(id=value).first()
-            return _("In the pipeline “%(name)s”") % {"name": pipeline_name(pipeline) if pipeline else value}
-        status = self.request.account.statuses.filter(id=value.status_id).first()
+    def special_label(self, name: str, value: Any) -> str:
+        """Return the label of a special filter."""
+        account = self.request.account
+        match name:
+            case "mine":
+                return _("Mine")
+            case "no_task":
+                return _("No task planned")
+            case "inactive_days":
+                return ngettext("No activity for %(n)d day", "No activity for %(n)d days", value) % {"n": value}
+            case "contact_list_id":
+                named = account.contact_lists.live().filter(id=value).values_list("name", flat=True)
+                return _("In the contact list “%(name)s”") % {"name": named.first() or value}
+            case "post_id":
+                titled = account.posts.live().without_tasks().filter(id=value).values_list("title", flat=True)
+                return _("Behind the suggestion “%(name)s”") % {"name": titled.first() or value}
+            case "outcome":
+                labels = {
+                    Status.Outcome.OPEN: _("Open deals"),
+                    Status.Outcome.WON: _("Won deals"),
+                    Status.Outcome.LOST: _("Lost deals"),
+                }
+                return labels[value]
+            case "pipeline_id":
+                pipeline = account.pipelines.filter(id=value).first()
+                return _("In the pipeline “%(name)s”") % {"name": pipeline_name(pipeline) if pipeline else value}
+        status = account.statuses.filter(id=value.status_id).first()
         return _("%(stage)s: %(result)s, %(first)s to %(last)s") % {
             "stage": status_name(status) if status else value.status_id,
             "result": HISTORY_LABELS[value.result],
@@ -319,16 +312,12 @@ class RecordListPage(TeamPage):
         columns = []
         for field in [by_name[self.declaration.name_field], *query.shown_fields]:
             is_hidden = field.name in SUM_NAMES and self.request.user.access.is_limited
-            if field.name not in self.declaration.orders or is_hidden:
-                columns.append(ListColumn(field))
-                continue
-            is_current = current.removeprefix("-") == field.name
-            direction = ("descending" if current.startswith("-") else "ascending") if is_current else ""
-            columns.append(
-                ListColumn(
-                    field, query.query_string(sort=f"-{field.name}" if current == field.name else field.name), direction
-                )
-            )
+            sort = direction = ""
+            if field.name in self.declaration.orders and not is_hidden:
+                sort = query.query_string(sort=f"-{field.name}" if current == field.name else field.name)
+                if current.removeprefix("-") == field.name:
+                    direction = "descending" if current.startswith("-") else "ascending"
+            columns.append(ListColumn(field, sort, direction))
         return columns
 
     def orders(self, query: ListQuery) -> list[tuple[str, str | Promise, bool]]:
@@ -393,10 +382,9 @@ class RecordListPage(TeamPage):
     def choices(self, field: Field) -> list[tuple[str, str]] | None:
         account = self.request.account
         if field.type == FieldType.USER:
-            team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
-            return [(ME, _("Me")), *((str(id), name or login) for id, name, login in team[:MAX_USERS])]
+            return [(ME, _("Me")), *((str(id), name) for id, name in people_of(account))]
         if field.type == FieldType.STATUS:
-            statuses = account.statuses_of_kind(self.declaration.status_kind)
+            statuses = account.statuses_of_kind(self.declaration.resource)
             return [(str(status.id), status_name(status)) for status in statuses]
         if field.type == FieldType.BOOLEAN:
             return [("true", _("Yes")), ("false", _("No"))]
@@ -423,24 +411,20 @@ class RecordListPage(TeamPage):
             parameter = parameter_name(field, Operator(operator))
         checked = self.query_class.read(
             self.declaration,
-            parameters_of([(parameter, value)]),
+            QueryDict(urlencode({parameter: value})),
             account=self.request.account,
             user=self.request.user,
             language=get_language(),
         )
-        error = self.first_error(checked.errors) if value else _("Can't be blank")
-        if error:
-            return self.show(query, self.filter_form(query, name, operator=operator, value=value, error=error))
+        errors = [error.text.capitalize() for error in checked.errors] if value else [_("Can't be blank")]
+        if errors:
+            return self.show(query, self.filter_form(query, name, operator=operator, value=value, error=errors[0]))
         # The number of a condition has a form with one meaning in every language.
         value = checked.conditions[0].text if checked.conditions else value
         # A list has several conditions on a field, but one number of days.
         replaced = {name for name, _text in query.parameters() if name == parameter == INACTIVE}
         pairs = [pair for pair in query.parameters() if pair != (parameter, value) and pair[0] not in replaced]
         return redirect(self.request.path + query.link([*pairs, (parameter, value)]))
-
-    @staticmethod
-    def first_error(errors: list[FieldError]) -> str:
-        return errors[0].text.capitalize() if errors else ""
 
 
 def value_text(condition: Condition) -> str:
@@ -452,11 +436,6 @@ def value_text(condition: Condition) -> str:
     return condition.text
 
 
-def query_of(text: str) -> str:
-    """Return a query string in the normal form of saved views."""
-    return urlencode(sorted(parse_qsl(text)))
-
-
 def link_values(query: ListQuery) -> list[tuple[FieldType, int]]:
     """Return the types of fields and ids in the conditions of a query, whose names the page shows."""
     return [
@@ -466,19 +445,12 @@ def link_values(query: ListQuery) -> list[tuple[FieldType, int]]:
     ]
 
 
-def parameters_of(pairs: Iterable[tuple[str, str]]) -> QueryDict:
-    return QueryDict(urlencode(list(pairs)))
-
-
 class ClientsPage(RecordListPage):
     declaration = LISTS["client"]
 
 
 class ContactsPage(RecordListPage):
     declaration = LISTS["contact"]
-
-    def view_context(self, query: ListQuery) -> dict[str, Any]:
-        return {**super().view_context(query), "contact_list_id": query.special.get("contact_list_id")}
 
 
 class DealsPage(RecordListPage):

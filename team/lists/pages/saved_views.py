@@ -2,7 +2,9 @@
 
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -13,9 +15,10 @@ from accounts.layout.settings import parse_id
 from core.error_responses import error_response
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from team.lists.declarations import LISTS, RecordList
+from team.lists.declarations import LISTS
+from team.lists.pages.base import RecordsPage
 from team.lists.saved_views import MAX_NAME_LENGTH, MAX_QUERY_LENGTH, SavedView, views_of
-from team.menu.pages import TeamPage, TeamRequest
+from team.menu.pages import ActionsPage, TeamRequest
 
 
 class ViewForm(Form):
@@ -34,24 +37,14 @@ class NewViewForm(ViewForm):
     query = forms.CharField(required=False, max_length=MAX_QUERY_LENGTH, widget=forms.HiddenInput)
 
 
-class ViewPage(TeamPage):
+class ViewPage(RecordsPage):
     """The base of the pages of saved views."""
-
-    # The list of the views.
-    declaration: RecordList
-
-    @property
-    def section(self) -> str:  # type: ignore[override]  # derived from the list
-        return self.declaration.collection
 
     def set_list(self, resource: str | None) -> None:
         """Set the list from its resource. Raise Http404 if there is no such list."""
         if resource not in LISTS:
             raise Http404
         self.declaration = LISTS[resource]
-
-    def render(self, template: str | None = None, *, http_status: int = 200, **context: object) -> HttpResponse:
-        return super().render(template, http_status=http_status, **{"declaration": self.declaration} | context)
 
     @property
     def views_path(self) -> str:
@@ -63,9 +56,7 @@ class ViewPage(TeamPage):
     def find(self, id: int, *, locked: bool = False) -> SavedView:
         """Return a view that the user sees. Raise Http404 if there is none."""
         rows = self.request.account.saved_views
-        view = (rows.locked() if locked else rows.all()).visible_to(self.request.user).filter(id=id).first()
-        if view is None:
-            raise Http404
+        view = get_object_or_404((rows.locked() if locked else rows.all()).visible_to(self.request.user), id=id)
         view.account = self.request.account
         self.set_list(view.resource)
         return view
@@ -131,39 +122,28 @@ class NewViewPage(CreatingPage, ViewPage):
         return self.redirect_to_list(view)
 
 
-class EditViewPage(ViewPage):
+class EditViewPage(ActionsPage, ViewPage):
     """The form of a saved view: its name, who sees it, and its list (`update`, from the page of the list)."""
 
     template_name = "team/lists/saved_view.html"
     actions = {"save": "save", "update": "update", "delete": "delete"}
 
-    def find_to_change(self, id: int, *, locked: bool = False) -> SavedView | None:
-        """Return the view, or None if the user may see it but not change it."""
+    def find_to_change(self, id: int, *, locked: bool = False) -> SavedView:
+        """Return the view. Raise PermissionDenied if the user may see it but not change it."""
         view = self.find(id, locked=locked)
-        return view if view.may_be_changed_by(self.request.user) else None
+        if not view.may_be_changed_by(self.request.user):
+            raise PermissionDenied
+        return view
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         view = self.find_to_change(id)
-        if view is None:
-            return error_response(request, 403)
         return self.render_form(ViewForm(initial={"name": view.name, "shared": view.shared}), view=view)
 
-    def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        view, act = self.find_to_change(id), self.actions.get(request.POST.get("do", ""))
-        if view is None or act is None:
-            return error_response(request, 403 if view is None else 400)
-        response: HttpResponse = getattr(self, act)(view)
-        return response
-
     def write(self, id: int, values: dict[str, object]) -> None:
-        view = self.find_to_change(id, locked=True)
-        if view is None:
-            # An admin made another user's view private meanwhile, or lost the role.
-            raise Http404
-        view.write(values, by=self.request.user)
+        self.find_to_change(id, locked=True).write(values, by=self.request.user)
 
-    def save(self, view: SavedView) -> HttpResponse:
-        form = ViewForm(self.request.POST)
+    def save(self, id: int) -> HttpResponse:
+        view, form = self.find_to_change(id), ViewForm(self.request.POST)
         if not form.is_valid() or not self.submit_form(form, lambda: self.write(view.id, form.cleaned_data)):
             return self.render_form(form, view=view)
         messages.success(self.request, _("The view %(name)s is saved.") % {"name": form.cleaned_data["name"]})
@@ -171,20 +151,19 @@ class EditViewPage(ViewPage):
         is_visible = form.cleaned_data["shared"] or view.owner_id == self.request.user.id
         return self.redirect_to_list(view) if is_visible else redirect(self.views_path)
 
-    def update(self, view: SavedView) -> HttpResponse:
+    def update(self, id: int) -> HttpResponse:
         """Store the filters, the order and the columns of the list."""
-        query = self.request.POST.get("query", "")
+        view, query = self.find_to_change(id), self.request.POST.get("query", "")
         self.perform(
             lambda: self.write(view.id, {"query": query}),
             success_message=_("The view %(name)s is saved.") % {"name": view.name},
         )
         return self.redirect_to_list(view)
 
-    def delete(self, view: SavedView) -> HttpResponse:
-        def act() -> None:
-            found = self.find_to_change(view.id, locked=True)
-            if found is not None:
-                found.erase()
-
-        self.perform(act, success_message=_("The view %(name)s is deleted.") % {"name": view.name})
+    def delete(self, id: int) -> HttpResponse:
+        view = self.find_to_change(id)
+        self.perform(
+            lambda: self.find_to_change(id, locked=True).erase(),
+            success_message=_("The view %(name)s is deleted.") % {"name": view.name},
+        )
         return redirect(self.views_path)

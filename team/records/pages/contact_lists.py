@@ -2,18 +2,18 @@
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.layout.forms import Form
-from core.error_responses import error_response
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from crm.contacts.models import ContactList
 from crm.resources.api.writing import write_row
-from team.menu.pages import TeamPage, TeamRequest
+from team.menu.pages import ActionsPage, TeamPage, TeamRequest
 
 
 class ContactListForm(Form):
@@ -53,7 +53,7 @@ class NewContactListPage(CreatingPage, TeamPage):
         )
 
 
-class ContactListPage(TeamPage):
+class ContactListPage(ActionsPage):
     """The form of a contact list. Its contacts are on the page of the contacts."""
 
     template_name = "team/records/contact_list.html"
@@ -61,23 +61,14 @@ class ContactListPage(TeamPage):
     actions = {"save": "save", "trash": "trash"}
 
     def find(self, id: int, *, locked: bool = False) -> ContactList:
-        lists = self.request.account.contact_lists.live().filter(id=id)
-        row: ContactList | None = (lists.locked() if locked else lists).first()
-        if row is None:
-            raise Http404
+        lists = self.request.account.contact_lists.live()
+        row: ContactList = get_object_or_404(lists.locked() if locked else lists, id=id)
         row.account = self.request.account
         return row
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         row = self.find(id)
         return self.render_form(ContactListForm(initial={"name": row.name}), contact_list=row)
-
-    def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        act = self.actions.get(request.POST.get("do", ""))
-        if act is None:
-            return error_response(request, 400)
-        response: HttpResponse = getattr(self, act)(id)
-        return response
 
     def save(self, id: int) -> HttpResponse:
         row, form, user = self.find(id), ContactListForm(self.request.POST), self.request.user

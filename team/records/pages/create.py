@@ -4,23 +4,20 @@ Each form is a page of its own. htmx loads the same form into the dialog of the 
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
 from core.db.text import replace_non_xml
-from core.error_responses import error_response
 from core.pages.base import no_content, redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.number_fields import TypedNumberField
@@ -32,10 +29,12 @@ from crm.fields.catalogue import Field, fields_of
 from crm.resources.api.writing import write_row
 from crm.resources.models import CRMResource
 from team.fields.forms import AskingForm, find_clients, form_field, initial_value
-from team.menu.pages import TeamPage, TeamRequest
+from team.lists.declarations import LISTS
+from team.lists.pages.base import RecordsPage
+from team.menu.pages import ActionsPage, TeamRequest
 
-# The ids of the elements that htmx fills: the dialog of the base template, the clients of a search, and the warning of similar rows.
-DIALOG, FOUND_CLIENTS, SIMILAR = "dialog-content", "new-client-found", "new-similar"
+# The ids of the elements that htmx fills: the clients of a search, and the warning of similar rows.
+FOUND_CLIENTS, SIMILAR = "new-client-found", "new-similar"
 MAX_FOUND = 8
 
 
@@ -76,25 +75,19 @@ class RecordForm(AskingForm):
         return values | {name: values[name].text for name in self.numbers if values.get(name)}
 
 
-class NewRecordPage(CreatingPage, TeamPage):
+class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
     """The form for a new row: the most used fields, and the required ones."""
 
     template_name = "team/records/new.html"
-    actions = {"save": "create", "another": "create", "find": "show_found_clients"}
-    resource = ""
+    actions = {"": "create", "save": "create", "another": "create", "find": "show_found_clients"}
     model: type[CRMResource]
     # The built-in fields of the form, in order.
     names: tuple[str, ...] = ()
-    title: str | Promise = ""
     chooses_client = False
     warns_of_similar = False
 
-    @property
-    def in_dialog(self) -> bool:
-        return bool(self.request.htmx) and self.request.htmx.target == DIALOG
-
     def fields(self) -> list[Field]:
-        fields = {field.name: field for field in fields_of(self.request.account, self.resource)}
+        fields = {field.name: field for field in fields_of(self.request.account, self.declaration.resource)}
         required = [field for field in fields.values() if field.definition and field.required]
         return [*(fields[name] for name in self.names), *required]
 
@@ -106,29 +99,16 @@ class NewRecordPage(CreatingPage, TeamPage):
         return {"responsible_id": self.request.user.id}
 
     def get(self, request: TeamRequest) -> HttpResponse:
-        if request.htmx and request.htmx.target == FOUND_CLIENTS:
+        if self.fills(FOUND_CLIENTS):
             q = request.GET.get("client_q", "")
-            return self.render(
-                "team/records/client_choices.html",
-                found=find_clients(request.account, request.user, q, enough=MAX_FOUND),
-                q=q,
-            )
-        if request.htmx and request.htmx.target == SIMILAR:
-            return self.show_similar(request)
+            found = find_clients(request.account, request.user, q, enough=MAX_FOUND)
+            return self.render("team/records/client_choices.html", found=found, q=q)
+        if self.fills(SIMILAR):
+            values = {name: replace_non_xml(request.GET.get(name, "")) for name in ("name", "email", "tax_no")}
+            similar = find_similar(request.account, request.user, **values)
+            pairs = [(row, record_path(row.kind, row.id)) for row in similar]
+            return self.render("team/records/similar.html", found=pairs)
         return self.show(self.form(initial=self.initial()), client_id=parse_id(request.GET.get("client_id")))
-
-    def show_similar(self, request: TeamRequest) -> HttpResponse:
-        """Respond with a warning of the clients and contacts that are similar to the one that the user enters."""
-        values = {name: replace_non_xml(request.GET.get(name, "")) for name in ("name", "email", "tax_no")}
-        found = find_similar(request.account, request.user, **values)
-        return self.render("team/records/similar.html", found=[(row, record_path(row.kind, row.id)) for row in found])
-
-    def post(self, request: TeamRequest) -> HttpResponse:
-        action = self.actions.get(request.POST.get("do") or "save")
-        if action is None:
-            return error_response(request, 400)
-        response: HttpResponse = getattr(self, action)(request)
-        return response
 
     def show(self, form: RecordForm, *, client_id: int | None = None, q: str = "") -> HttpResponse:
         found: list[Client] = []
@@ -139,7 +119,7 @@ class NewRecordPage(CreatingPage, TeamPage):
         return self.render_form(
             form,
             "team/records/new_form.html" if self.in_dialog else None,
-            heading=self.title,
+            heading=self.declaration.new_label,
             in_dialog=self.in_dialog,
             chooses_client=self.chooses_client,
             warns_of_similar=self.warns_of_similar,
@@ -148,18 +128,19 @@ class NewRecordPage(CreatingPage, TeamPage):
             q=q,
         )
 
-    def show_found_clients(self, request: TeamRequest) -> HttpResponse:
+    def show_found_clients(self) -> HttpResponse:
         """Show the form with the values that were sent, and with the clients that the search finds."""
-        fields = {field.name: field for field in self.fields()}
+        sent = self.request.POST
         initial = {
-            name: request.POST.getlist(name) if fields[name].type == "choices" else request.POST[name]
-            for name in fields
-            if name in request.POST
+            field.name: sent.getlist(field.name) if field.type == "choices" else sent[field.name]
+            for field in self.fields()
+            if field.name in sent
         }
-        client_id = parse_id(request.POST.get("client_id"))
-        return self.show(self.form(initial=initial), client_id=client_id, q=request.POST.get("client_q", ""))
+        client_id = parse_id(sent.get("client_id"))
+        return self.show(self.form(initial=initial), client_id=client_id, q=sent.get("client_q", ""))
 
-    def create(self, request: TeamRequest) -> HttpResponse:
+    def create(self) -> HttpResponse:
+        request = self.request
         form, client_id = self.form(request.POST), parse_id(request.POST.get("client_id"))
         row: Any = None
         if form.is_valid():
@@ -170,7 +151,9 @@ class NewRecordPage(CreatingPage, TeamPage):
             return self.show(form, client_id=client_id, q=request.POST.get("client_q", ""))
         is_kept = request.user.access.includes(row)
         if is_kept:
-            messages.success(request, format_html(_("{name} is added."), name=linked(self.resource, row.id, row.name)))
+            messages.success(
+                request, format_html(_("{name} is added."), name=linked(self.declaration.resource, row.id, row.name))
+            )
         else:
             messages.success(request, _("%(name)s is added. You do not see it any more.") % {"name": row.name})
         if request.POST.get("do") == "another":
@@ -179,21 +162,23 @@ class NewRecordPage(CreatingPage, TeamPage):
         if self.in_dialog:
             # The page behind the dialog is loaded again, and shows the message.
             response = no_content()
-            response.headers["HX-Trigger"] = json.dumps({"record-created": self.resource, "dialog-close": ""})
+            response.headers["HX-Trigger"] = json.dumps(
+                {"record-created": self.declaration.resource, "dialog-close": ""}
+            )
             return response
-        return redirect(record_path(self.resource, row.id) if is_kept else reverse(f"team-{self.resource}s"))
+        return redirect(record_path(self.declaration.resource, row.id) if is_kept else reverse(self.declaration.route))
 
     def add_another(self, client_id: int | None) -> HttpResponse:
         if self.in_dialog:
             response = self.show(self.form(initial=self.initial()), client_id=client_id)
-            response.headers["HX-Trigger"] = json.dumps({"record-created": self.resource})
+            response.headers["HX-Trigger"] = json.dumps({"record-created": self.declaration.resource})
             return response
         query = {"client_id": client_id} if self.chooses_client and client_id else {}
-        return redirect(reverse(f"team-{self.resource}-new", query=query))
+        return redirect(reverse(self.declaration.new_route, query=query))
 
     def creation(self, form: RecordForm, client_id: int | None) -> Creation[CRMResource]:
         account, user = self.request.account, self.request.user
-        rows = getattr(account, str(self.model._meta.default_related_name))
+        rows = getattr(account, self.declaration.collection)
         fields = self.fields()
         links = {"client_id": client_id} if self.chooses_client else {}
         data = {name: value for name, value in form.cleaned_data.items() if value not in ("", [])}
@@ -205,7 +190,8 @@ class NewRecordPage(CreatingPage, TeamPage):
 
         def create() -> CRMResource:
             check_client()
-            return write_row(self.model(account=account), data | remove_none(links), by=user)
+            given = {name: id for name, id in links.items() if id is not None}
+            return write_row(self.model(account=account), data | given, by=user)
 
         def change(row: CRMResource) -> None:
             check_client()
@@ -214,7 +200,7 @@ class NewRecordPage(CreatingPage, TeamPage):
         return Creation(
             create=create,
             rows=rows.live().locked(),
-            path=lambda row: record_path(self.resource, row.id),
+            path=lambda row: record_path(self.declaration.resource, row.id),
             saved=lambda row: {field.name: initial_value(field, field.value_of(row)) for field in fields},
             change=change,
             choices=self.compare_clients if self.chooses_client else lambda row: (),
@@ -229,35 +215,25 @@ class NewRecordPage(CreatingPage, TeamPage):
         return [(_("Client"), saved, sent)]
 
 
-def remove_none(values: Mapping[str, object]) -> dict[str, object]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
 class NewClientPage(NewRecordPage):
-    section = "clients"
-    resource = "client"
+    declaration = LISTS["client"]
     model = Client
     names = ("name", "email", "phone", "tax_no", "city", "status_id", "responsible_id", "tags")
-    title = gettext_lazy("New client")
     warns_of_similar = True
 
 
 class NewContactPage(NewRecordPage):
-    section = "contacts"
-    resource = "contact"
+    declaration = LISTS["contact"]
     model = Contact
     names = ("name", "email", "phone", "position", "responsible_id", "tags")
-    title = gettext_lazy("New contact")
     chooses_client = True
     warns_of_similar = True
 
 
 class NewDealPage(NewRecordPage):
-    section = "deals"
-    resource = "deal"
+    declaration = LISTS["deal"]
     model = Deal
     names = ("name", "price", "currency", "status_id", "expected_close_date", "responsible_id", "tags")
-    title = gettext_lazy("New deal")
     chooses_client = True
 
     def initial(self) -> dict[str, object]:

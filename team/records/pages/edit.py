@@ -7,24 +7,20 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.account.models import Account
-from accounts.users.models import User
-from core.db.text import replace_non_xml
 from core.pages.base import redirect, referring_path, safe_path
 from core.rows.declared import FieldType
-from core.search.queries import MAX_QUERY_LENGTH
 from crm.fields.catalogue import Field
 from crm.resources.models import CRMResource
-from team.fields.cells import Cell, cells_of, value_in
+from team.fields.cells import cells_of, value_in
 from team.fields.facts import fact_of
 from team.fields.forms import FieldEdit, FieldForm, editable_field
 from team.fields.names import LINKS, Names
-from team.lists.declarations import LISTS, RecordList
-from team.menu.pages import TeamPage, TeamRequest
+from team.lists.pages.base import RecordsPage
+from team.menu.pages import TeamRequest, search_text
 from team.records.pages.record import ClientPage, ContactPage, DealPage, RecordPage
 
 
-class EditFieldPage(TeamPage):
+class EditFieldPage(RecordsPage):
     """The form for one field of a record.
 
     For htmx, the response is the field alone: the form, or the value after it was saved. With the parameter `cell`, the field is the cell
@@ -35,12 +31,8 @@ class EditFieldPage(TeamPage):
     record_class: type[RecordPage]
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        self.record_page = self.record_class(request=request)
+        self.record_page, self.declaration = self.record_class(request=request), self.record_class.declaration
         return super().dispatch(request, *args, **kwargs)
-
-    @property
-    def section(self) -> str:  # type: ignore[override]  # derived from the kind
-        return self.record_class.kind.section
 
     @property
     def is_cell(self) -> bool:
@@ -49,7 +41,7 @@ class EditFieldPage(TeamPage):
     def find(self, id: int) -> tuple[CRMResource, Field]:
         """Return the record and the field that the parameter `field` names."""
         row = self.record_page.find(id)
-        field = editable_field(self.request.account, self.record_class.kind.resource, self.request.GET.get("field", ""))
+        field = editable_field(self.request.account, self.declaration.resource, self.request.GET.get("field", ""))
         if field is None or row.trashed_at is not None:
             raise Http404
         return row, field
@@ -58,13 +50,12 @@ class EditFieldPage(TeamPage):
         row, field = self.find(id)
         if request.htmx and "cancel" in request.GET:
             return self.show_value(row.id, field)
-        q = replace_non_xml(request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
-        form = FieldForm(field, request.account, request.user, row, q=q)
-        return self.show_form(row, field, form, q=q)
+        q = search_text(request.GET)
+        return self.show_form(row, field, FieldForm(field, request.account, request.user, row, q=q), q=q)
 
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
         row, field = self.find(id)
-        q = replace_non_xml(request.POST.get("q", ""))[:MAX_QUERY_LENGTH].strip()
+        q = search_text(request.POST)
         if request.POST.get("do") == "find":
             return self.show_form(row, field, FieldForm(field, request.account, request.user, row, q=q), q=q)
         edit = FieldEdit(request.account, request.user, row, field, request.POST)
@@ -72,7 +63,7 @@ class EditFieldPage(TeamPage):
         if not edit.save(rows):
             return self.show_form(row, field, edit.form, q=q, conflict=edit)
         if not rows.exists():
-            return self.leave(row, reverse(self.record_class.kind.list_route))
+            return self.leave(row, reverse(self.declaration.route))
         if request.htmx:
             return self.show_value(id, field)
         messages.success(request, _("%(field)s is saved.") % {"field": field.label})
@@ -80,7 +71,7 @@ class EditFieldPage(TeamPage):
 
     def back(self, row: CRMResource) -> str:
         """Return the path of the page with the link to the form: the list, or the page of the record."""
-        record = reverse(self.record_class.kind.route, args=[row.id])
+        record = reverse(self.declaration.row_route, args=[row.id])
         if self.request.method == "POST":
             return safe_path(self.request, self.request.POST.get("next"), record)
         path = referring_path(self.request, record)
@@ -96,37 +87,28 @@ class EditFieldPage(TeamPage):
         return self.render(
             "team/records/cell_form.html" if self.is_cell else template,
             http_status=status,
-            kind=self.record_class.kind,
             row=row,
             field=field,
             form=form,
             q=q,
             conflict=conflict if is_conflict else None,
-            edit_path=reverse(self.record_class.kind.edit_route, args=[row.id], query={"field": field.name, **cell}),
+            edit_path=reverse(self.declaration.edit_route, args=[row.id], query={"field": field.name, **cell}),
             searches=field.type == FieldType.CLIENT,
             back=self.back(row),
         )
 
     def show_value(self, id: int, field: Field) -> HttpResponse:
-        kind = self.record_class.kind
         if not self.is_cell:
-            fact = fact_of(self.record_page.find(id), kind, field)
+            fact = fact_of(self.record_page.find(id), field)
             return self.render("team/records/fact.html", fact=fact, focused=True)
-        cell = read_cell(LISTS[kind.resource], self.request.account, self.request.user, id, field)
-        if cell is None:
+        account, user, declaration = self.request.account, self.request.user, self.declaration
+        columns = {"id", field.column, *declaration.further_columns}
+        values = declaration.rows_of(account, user).filter(id=id).values(*columns).first()
+        if values is None:
             raise Http404
+        names = Names.read(account, user, [(field.type, value_in(values, field))] if field.type in LINKS else [])
+        [cell] = cells_of(values, [field], names, account.currency, edit_route=declaration.edit_route)
         return self.render("team/records/cell.html", cell=cell, focused=True)
-
-
-def read_cell(declaration: RecordList, account: Account, user: User, id: int, field: Field) -> Cell | None:
-    """Return the cell of one row, or None if the user may not access the row."""
-    columns = {"id", field.column, *declaration.further_columns}
-    row = declaration.rows_of(account, user).filter(id=id).values(*columns).first()
-    if row is None:
-        return None
-    links = [(field.type, value_in(row, field))] if field.type in LINKS else []
-    names = Names.read(account, user, links)
-    return cells_of(row, [field], names, account.currency, edit_route=declaration.edit_route)[0]
 
 
 class EditClientPage(EditFieldPage):

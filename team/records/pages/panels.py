@@ -1,15 +1,18 @@
-"""The summary in the header of a record's page, and the panels: the rows that belong to it.
+"""The summary in the header of a record's page, the panels with the rows that belong to it, and the stages of a deal.
 
 Each panel takes one statement, and reads one row more than it shows, which tells whether there are more.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Exists, F, Model, OuterRef, Q, QuerySet, Value
+from django.utils import timezone
 
 from accounts.account.models import Account
+from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.db.arrays import equals_any_of
 from core.db.prepared import prepared
@@ -19,8 +22,11 @@ from core.rows.declared import FieldType
 from core.rows.values import ValuesRow
 from core.search.queries import search, search_transaction
 from crm.contacts.models import ContactListMembership
+from crm.deals.models import Deal
 from crm.fields.catalogue import Field
 from crm.resources.external_ids import ExternallyIdentified
+from forum.posts.tasks import IS_OPEN_TASK
+from team.board.columns import days_since, is_rotting
 from team.fields.facts import as_status, status_of_row
 from team.fields.names import href_of, name_of_user
 from team.menu.pages import TeamRequest
@@ -30,6 +36,8 @@ from team.summaries.models import revenue_of
 PANEL_SIZE = 5
 # The maximum number of contact lists to choose from.
 MAX_LISTS = 500
+# The number of stages that the history of a deal shows, the newest first.
+MAX_STAGES = 20
 # The links of the rows that belong to a record, by its resource.
 OWNED_LINKS = {"client": ("contact_id", "deal_id"), "contact": ("deal_id",), "deal": ()}
 
@@ -94,24 +102,17 @@ def _contacts(
     return contacts.order_by("id").values("id", "name", "position", "email", "phone")[: PANEL_SIZE + 1]
 
 
-@dataclass(frozen=True)
-class ContactLists:
-    """The ids and names of the contact lists that a contact is on, and of those that it can be added to."""
-
-    joined: list[tuple[int, str]]
-    others: list[tuple[int, str]]
-
-
-def contact_lists_of(request: TeamRequest, contact_id: int) -> ContactLists:
+def contact_lists_of(request: TeamRequest, contact_id: int) -> dict[str, list[tuple[int, str]]]:
+    """Return the ids and names of the contact lists that a contact is on, and of those that it can be added to."""
     memberships = ContactListMembership.objects.filter(
         account_id=request.account.id, contact_id=contact_id, contact_list_id=OuterRef("id")
     )
     lists = request.account.contact_lists.live().annotate(is_joined=Exists(memberships))
     found = list(lists.order_by("-is_joined", "name_key", "id").values_list("id", "name", "is_joined")[:MAX_LISTS])
-    return ContactLists(
-        [(id, name) for id, name, is_joined in found if is_joined],
-        [(id, name) for id, name, is_joined in found if not is_joined],
-    )
+    return {
+        "joined": [(id, name) for id, name, is_joined in found if is_joined],
+        "others": [(id, name) for id, name, is_joined in found if not is_joined],
+    }
 
 
 def tasks_of(request: TeamRequest, resource: str, id: int) -> Panel:
@@ -193,3 +194,71 @@ def external_ids_of(row: ExternallyIdentified) -> list[tuple[str, str, str]]:
         found.append((key, value, own or url))
         url = url if own else ""
     return found
+
+
+# The stages of a deal: the path of its pipeline, the time in the present status, and the history
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A status that the deal has or had."""
+
+    # None if the status was deleted meanwhile.
+    status: Status | None
+    entered_at: datetime
+    left_at: datetime | None
+    user_name: str | None
+
+    @property
+    def days(self) -> int:
+        """The number of whole days in the status."""
+        return max(0, ((self.left_at or timezone.now()) - self.entered_at).days)
+
+
+def stages_of(request: TeamRequest, deal: Deal) -> dict[str, object]:
+    """Return what the templates show of the stages, in three statements."""
+    account = request.account
+    none, *statuses = account.deal_statuses()
+    by_id = {status.id: status for status in (none, *statuses)}
+    rows = _stages(account_id=account.id, deal_id=deal.id)
+    history = [Stage(by_id.get(status_id or Status.NONE_ID), *others) for status_id, *others in rows]
+    # A status that was created since the statuses were read is not shown.
+    current = by_id.get(deal.column, none)
+    path = [status for status in statuses if status.pipeline_id == current.pipeline_id]
+    position = path.index(current) if current in path else -1
+    days = days_since(deal.stage_entered_at)
+    is_open = current.outcome == Status.Outcome.OPEN
+    is_planned = is_open and account.posts.filter(IS_OPEN_TASK, deal_id=deal.id).exists()
+    return {
+        # Buttons of their own mark the deal as won or lost, which asks for a reason.
+        "stages": [
+            (status, n < position, n == position)
+            for n, status in enumerate(path)
+            if status.outcome == Status.Outcome.OPEN or n == position
+        ],
+        "stage": current,
+        "stage_days": None if current is none else days,
+        "is_rotting": is_open and is_rotting(days, current.rot_days, is_planned=is_planned),
+        "won": first_with(path, Status.Outcome.WON) if is_open else None,
+        "lost": first_with(path, Status.Outcome.LOST) if is_open else None,
+        "reopened": None if is_open else reopened(path, history),
+        "stage_history": history,
+    }
+
+
+@prepared(account_id=int, deal_id=int)
+def _stages(account_id: int, deal_id: int) -> QuerySet[Model, object]:
+    account: Account = account_of(account_id)
+    rows = account.deal_stages.filter(deal_id=deal_id).annotate(user_name=name_of_user("user_id"))
+    return rows.order_by("-number").values_list("status_id", "entered_at", "left_at", "user_name")[:MAX_STAGES]
+
+
+def first_with(path: list[Status], outcome: str) -> Status | None:
+    return next((status for status in path if status.outcome == outcome), None)
+
+
+def reopened(path: list[Status], history: list[Stage]) -> Status | None:
+    """Return the status for a deal that is opened again: the last open one that it had, or else the first of the pipeline."""
+    former = (stage.status for stage in history)
+    is_open = (status for status in former if status in path and status and status.outcome == Status.Outcome.OPEN)
+    return next(is_open, None) or first_with(path, Status.Outcome.OPEN)

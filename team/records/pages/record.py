@@ -9,24 +9,23 @@ from typing import Any
 from django.contrib import messages
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
-from django.urls import reverse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
 from accounts.layout.settings import parse_id
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
-from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.pages.base import redirect
 from core.rows.access import Access, prepared_access
-from core.search.queries import MAX_QUERY_LENGTH
 from crm.fields.catalogue import fields_of, grouped
 from crm.resources.models import CRMResource
 from team.bulk.actions import ACTIONS, Action
-from team.fields.facts import CLIENT, CONTACT, DEAL, RecordKind, as_status, facts_of, shown_fields, with_linked_names
-from team.menu.pages import TeamRequest
-from team.merges.pages import MERGE_ROUTES, annotate_merges, merge_of_trashed, merges_of
+from team.fields.facts import as_status, fact_of, shown_fields, with_linked_names
+from team.lists.declarations import LISTS
+from team.menu.pages import ActionsPage, TeamRequest, search_text
+from team.merges.pages import annotate_merges, merge_of_trashed, merge_path, merges_of
 from team.notes.forms import Composer
 from team.records.pages.panels import (
     contact_lists_of,
@@ -35,30 +34,26 @@ from team.records.pages.panels import (
     external_ids_of,
     feedback_of,
     find_suggestions,
+    stages_of,
     summary_of,
     tasks_of,
 )
-from team.records.pages.stages import stages_of
 from team.records.pages.user_links import UserLinksMixin
 from team.summaries.models import with_stored_values
 from team.timeline.pages import PAGE_SIZE, timeline_section
 
 
-class RecordPage(Composer):
+class RecordPage(ActionsPage, Composer):
     """The base of the pages of one record. A record in the trash has only its name and, for those who may, a button to restore it."""
 
     template_name = "team/records/record.html"
-    kind: RecordKind
-    # The method for each value of `do`.
-    actions: dict[str, str] = {"trash": "trash", "restore": "restore", "compose": "compose", "tick": "complete_task"}
-
-    @property
-    def section(self) -> str:  # type: ignore[override]  # derived from the kind
-        return self.kind.section
+    actions = {"trash": "trash", "restore": "restore", "compose": "compose", "tick": "complete_task"}
 
     def rows(self) -> QuerySet[Model]:
         """Return the records that the user may access, including those in the trash."""
-        rows: QuerySet[Model] = self.kind.rows(self.request.account).accessible_to(self.request.user)  # type: ignore[attr-defined]
+        rows: QuerySet[Model] = getattr(self.request.account, self.declaration.collection).accessible_to(
+            self.request.user
+        )
         return rows
 
     def find(self, id: int) -> CRMResource:
@@ -72,7 +67,7 @@ class RecordPage(Composer):
     @classmethod
     def annotated(cls, rows: QuerySet[Model], account: Account, access: Access) -> QuerySet[Model]:
         """Add the status of the record, and the names of the users and of the rows of the access to which it links."""
-        return with_linked_names(rows, cls.kind, account, access)
+        return with_linked_names(rows, cls.declaration.resource, account, access)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         row = self.find(id)
@@ -80,7 +75,6 @@ class RecordPage(Composer):
             merge = merge_of_trashed(self.request, row)
             return self.render(
                 "team/records/record_in_trash.html",
-                kind=self.kind,
                 row=row,
                 merge=merge,
                 may_restore=merge is None and self.may_restore(row),
@@ -88,13 +82,12 @@ class RecordPage(Composer):
         return self.show(row)
 
     def show(self, row: CRMResource, *, http_status: int = 200, **context: Any) -> HttpResponse:
-        fields = fields_of(self.request.account, self.kind.resource)
-        facts = facts_of(row, self.kind, fields)
+        fields = fields_of(self.request.account, self.declaration.resource)
+        facts = [fact_of(row, field) for field in fields]
         page = self.read_page(per_page=PAGE_SIZE)
         values = {
-            "kind": self.kind,
             "row": row,
-            "about": {"client": getattr(row, "client_id", None), self.kind.resource: row.id},
+            "about": {"client": getattr(row, "client_id", None), self.declaration.resource: row.id},
             "summary": summary_of(row),
             "status": as_status(getattr(row, "status_data", None)),
             "groups": [
@@ -102,28 +95,22 @@ class RecordPage(Composer):
                 for label, fields in grouped(shown_fields(facts))
             ],
             "empty": [fact for fact in facts if not fact.text and fact.edit_path],
-            "timeline": timeline_section(self.request, self.kind.resource, row.id, fields, page),
+            "timeline": timeline_section(self.request, self.declaration.resource, row.id, fields, page),
             **self.panels(row),
         }
         return self.render(http_status=http_status, **values | context)
 
     def panels(self, row: CRMResource) -> dict[str, Any]:
         """Return the rows that belong to the record, and the form for more of them, for the template."""
-        return {"composer": self.composer(), "tasks": tasks_of(self.request, self.kind.resource, row.id)}
+        return {"composer": self.composer(), "tasks": tasks_of(self.request, self.declaration.resource, row.id)}
 
     def may_restore(self, row: CRMResource) -> bool:
         """Return whether the user may restore the record: an admin, or the user who moved it to the trash."""
         return self.request.user.is_admin or row.trashed_by_id == self.request.user.id
 
-    def post(self, request: TeamRequest, id: int) -> HttpResponse:
-        act = self.actions.get(request.POST.get("do", ""))
-        return error_response(request, 400) if act is None else getattr(self, act)(id)
-
     def lock(self, id: int) -> CRMResource:
         """Return the record, locked until the transaction ends."""
-        row: CRMResource | None = self.rows().locked().filter(id=id).first()  # type: ignore[attr-defined]
-        if row is None:
-            raise Http404
+        row: CRMResource = get_object_or_404(self.rows().locked(), id=id)  # type: ignore[attr-defined]
         return row
 
     def trash(self, id: int) -> HttpResponse:
@@ -133,7 +120,7 @@ class RecordPage(Composer):
                 row.trash(by=self.request.user)
 
         self.perform(act)
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
     def restore(self, id: int) -> HttpResponse:
         def act() -> bool:
@@ -149,22 +136,20 @@ class RecordPage(Composer):
             messages.success(self.request, _("It is restored."))
         elif allowed and not allowed[-1]:
             return error_response(self.request, 403)
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
     def complete_task(self, id: int) -> HttpResponse:
         """Close a task, whatever it belongs to now."""
         task_id = parse_id(self.request.POST.get("task"))
-        tasks = self.request.account.posts.live().filter(category_id=None, id=task_id or 0)
+        tasks = self.request.account.posts.live().filter(category_id=None).accessible_to(self.request.user)
 
         def act() -> None:
-            task = tasks.accessible_to(self.request.user).locked().first()
-            if task is None:
-                raise Http404
+            task = get_object_or_404(tasks.locked(), id=task_id or 0)
             if not task.closed:
                 task.write({"closed": True}, by=self.request.user)
 
         self.perform(act, success_message=_("The task is completed."))
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
 
 @prepared(account_id=int, id=int, responsible_ids=list)
@@ -174,8 +159,8 @@ def _records(
     """Build the query for the record of a page. It may be in the trash."""
     account: Account = account_of(account_id)
     access = prepared_access(responsible_ids)
-    rows = page.kind.rows(account).limited_to(access).filter(id=id)  # type: ignore[attr-defined]
-    return page.annotated(with_stored_values(rows, page.kind.resource, account, access), account, access)[:1]
+    rows = getattr(account, page.declaration.collection).limited_to(access).filter(id=id)
+    return page.annotated(with_stored_values(rows, page.declaration.resource, account, access), account, access)[:1]
 
 
 class CustomerPage(UserLinksMixin, RecordPage):
@@ -185,10 +170,10 @@ class CustomerPage(UserLinksMixin, RecordPage):
 
     @classmethod
     def annotated(cls, rows: QuerySet[Model], account: Account, access: Access) -> QuerySet[Model]:
-        return annotate_merges(super().annotated(rows, account, access), cls.kind.resource, access)
+        return annotate_merges(super().annotated(rows, account, access), cls.declaration.resource, access)
 
     def panels(self, row: Any) -> dict[str, Any]:
-        vote_q = replace_non_xml(self.request.GET.get("vote_q", ""))[:MAX_QUERY_LENGTH].strip()
+        vote_q = search_text(self.request.GET, "vote_q")
         user_links = self.user_links_context(self.link, row.id)
         return {
             **super().panels(row),
@@ -198,36 +183,30 @@ class CustomerPage(UserLinksMixin, RecordPage):
             ),
             "external_ids": external_ids_of(row),
             "merges": merges_of(row),
-            "merge_path": reverse(MERGE_ROUTES[self.kind.resource], args=[row.id]),
+            "merge_path": merge_path(self.declaration.resource, row.id),
             "vote_q": vote_q,
             "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
         }
 
-    def find_live(self, id: int) -> CRMResource:
-        row = self.find(id)
-        if row.trashed_at is not None:
-            raise Http404
-        return row
-
     def vote(self, id: int) -> HttpResponse:
         """Cast the vote of the customer for a suggestion."""
-        row, user = self.find_live(id), self.request.user
+        row, user = self.find(id), self.request.user
+        if row.trashed_at is not None:
+            raise Http404
         post_id = parse_id(self.request.POST.get("post"))
 
         def act() -> None:
-            post = self.request.account.posts.listed_for(user).locked().filter(id=post_id or 0).first()
-            if post is None:
-                raise Http404
+            post = get_object_or_404(self.request.account.posts.listed_for(user).locked(), id=post_id or 0)
             post.cast_proxy_vote(by=user, **{self.link: row.id})
 
         self.perform(act, success_message=_("The vote of %(name)s counts.") % {"name": str(row)})
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
 
 class ClientPage(CustomerPage):
     """A client, with its deals, contacts, tasks, suggestions and votes."""
 
-    kind = CLIENT
+    declaration = LISTS["client"]
 
     def panels(self, row: CRMResource) -> dict[str, Any]:
         return {
@@ -240,7 +219,7 @@ class ClientPage(CustomerPage):
 class ContactPage(CustomerPage):
     """A contact, with its client, deals, tasks, suggestions and votes."""
 
-    kind = CONTACT
+    declaration = LISTS["contact"]
 
     actions = {**CustomerPage.actions, "join_list": "join_list", "leave_list": "leave_list"}
 
@@ -262,25 +241,19 @@ class ContactPage(CustomerPage):
 
         def act() -> None:
             sent = {"contact_list_id": parse_id(self.request.POST.get("contact_list_id"))}
-            list_id = action.read(sent, self.kind.resource, account, user)
-            row = action.prepare(self.rows().live().locked()).filter(id=id).first()  # type: ignore[attr-defined]
-            if row is None:
-                raise Http404
+            list_id = action.read(sent, self.declaration.resource, account, user)
+            row = get_object_or_404(action.prepare(self.rows().live().locked()), id=id)  # type: ignore[attr-defined]
             row.account = account
             action.apply([row], list_id, by=user)
 
         self.perform(act)
-        return redirect(self.kind.route, id)
+        return redirect(self.declaration.row_route, id)
 
 
 class DealPage(RecordPage):
     """A deal, with the path of its stages and its client. `team.board.pages` moves it."""
 
-    kind = DEAL
+    declaration = LISTS["deal"]
 
     def panels(self, row: Any) -> dict[str, Any]:
-        return {
-            **super().panels(row),
-            **stages_of(self.request, row),
-            "external_ids": external_ids_of(row),
-        }
+        return {**super().panels(row), **stages_of(self.request, row), "external_ids": external_ids_of(row)}

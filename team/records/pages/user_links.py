@@ -18,15 +18,15 @@ from accounts.layout.settings import parse_id
 from accounts.users.models import User
 from core.db.prepared import prepared
 from core.db.tenancy import account_of, fold
-from core.db.text import replace_non_xml
 from core.http import throttling
 from core.pages.base import redirect
 from core.pages.templates import render_part
 from core.rows.access import prepared_access
 from core.rows.values import ValuesRow
-from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
+from core.search.queries import search, search_transaction
 from crm.user_links.models import UserLink, UserLinkQuerySet, active_members
-from team.menu.pages import TeamPage, TeamRequest
+from team.menu.pages import TeamRequest, search_text
+from team.notes.forms import Composer
 
 # The limits of the links that a panel shows, of the users that a search compares, and of those that it shows.
 MAX_LINKS, MAX_CANDIDATES, MAX_FOUND = 50, 50, 8
@@ -48,10 +48,6 @@ class LinkedUsers:
     def confirmed_ids(self) -> list[int]:
         """The ids of the users whose votes and suggestions count for the customer."""
         return [link["user_id"] for link in self.shown if link["state"] == State.CONFIRMED]
-
-
-def name_of_linked_user() -> Coalesce:
-    return Coalesce(NullIf("user__name", Value("")), F("user__login"))
 
 
 def linked_users_of(request: TeamRequest, link: str, id: int) -> LinkedUsers:
@@ -84,7 +80,7 @@ def _first(links: QuerySet[Model], contact_id: Combinable, contact_name: Combina
     order = Case(*(When(state=state, then=Value(number)) for state, number in ORDER.items()), default=Value(0))
     rows = links.annotate(
         order=order,
-        user_name=name_of_linked_user(),
+        user_name=Coalesce(NullIf("user__name", Value("")), F("user__login")),
         of_contact=contact_id,
         contact_name=contact_name or Value(None, output_field=User._meta.get_field("name")),
     )
@@ -104,22 +100,21 @@ def find_members(request: TeamRequest, q: str) -> list[User]:
         ids = search(members, query, list_rows=members, enough=MAX_CANDIDATES, fuzzy=False)[:MAX_CANDIDATES]
         users = {user.id: user for user in members.filter(id__in=ids).only("id", "account_id", "name", "login")}
     words = fold(q).split()
-    found = [users[id] for id in ids if id in users and all(word in fold(names_of(users[id])) for word in words)]
+    found = [
+        users[id]
+        for id in ids
+        if id in users and all(word in fold(f"{users[id].name} {users[id].login}") for word in words)
+    ]
     return found[:MAX_FOUND]
 
 
-def names_of(user: User) -> str:
-    return f"{user.name} {user.login}"
-
-
-class UserLinksMixin(TeamPage):
+class UserLinksMixin(Composer):
     """The actions of the panel "Forum users" on the pages of clients and contacts."""
 
-    kind: Any
     link_actions = {"link_user": "link_user", "confirm_link": "confirm_link", "reject_link": "reject_link"}
 
     def user_links_context(self, link: str, id: int) -> dict[str, Any]:
-        user_q = replace_non_xml(self.request.GET.get("user_q", ""))[:MAX_QUERY_LENGTH].strip()
+        user_q = search_text(self.request.GET, "user_q")
         linked = linked_users_of(self.request, link, id)
         found = find_members(self.request, user_q) if user_q else []
         return {
@@ -131,10 +126,10 @@ class UserLinksMixin(TeamPage):
     def link_user(self, id: int) -> HttpResponse:
         """Link the user in the form value `user` to the client or contact, or confirm the link that exists."""
         request, user_id = self.request, parse_id(self.request.POST.get("user"))
-        target = {f"{self.kind.resource}_id": id}
+        target = {f"{self.declaration.resource}_id": id}
 
         def act() -> None:
-            self.lock_target(id)
+            self.lock_live(id)
             if not active_members(request.account).filter(id=user_id or 0).exists():
                 raise Http404
             link = request.account.user_links.filter(user_id=user_id or 0, **target).locked().first()
@@ -144,23 +139,16 @@ class UserLinksMixin(TeamPage):
                 link.write({"state": State.CONFIRMED}, by=request.user)
 
         self.perform(act, success_message=_("The user is linked. Their votes and suggestions count here."))
-        return redirect(self.kind.route, id)
-
-    def lock_target(self, id: int) -> None:
-        """Lock the client or contact until the transaction ends. Raise Http404 if it is in the trash."""
-        row = self.lock(id)  # type: ignore[attr-defined]  # the method of RecordPage
-        if row.trashed_at is not None:
-            raise Http404
+        return redirect(self.declaration.row_route, id)
 
     def confirm_link(self, id: int) -> HttpResponse:
-        self.change_link(State.CONFIRMED, _("The link is confirmed. The user's votes and suggestions count here."))
-        return redirect(self.kind.route, id)
+        message = _("The link is confirmed. The user's votes and suggestions count here.")
+        return self.change_link(id, State.CONFIRMED, message)
 
     def reject_link(self, id: int) -> HttpResponse:
-        self.change_link(State.REJECTED, _("The user is not linked any more."))
-        return redirect(self.kind.route, id)
+        return self.change_link(id, State.REJECTED, _("The user is not linked any more."))
 
-    def change_link(self, state: str, message: str) -> None:
+    def change_link(self, id: int, state: str, message: str) -> HttpResponse:
         """Change the state of the link whose id is the form value `link`."""
         request, link_id = self.request, parse_id(self.request.POST.get("link"))
 
@@ -177,6 +165,7 @@ class UserLinksMixin(TeamPage):
                 messages.success(request, message)
             else:
                 messages.error(request, _("This link is gone: somebody deleted it in the meantime."))
+        return redirect(self.declaration.row_route, id)
 
 
 def render_user_panel(request: PageRequest, user: User) -> SafeString | str:

@@ -7,7 +7,7 @@ the next one.
 from datetime import timedelta
 
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_date
@@ -15,17 +15,15 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.account.models import Account
 from accounts.layout.settings import parse_id
-from accounts.roles.models import ASSIGNABLE
-from core.error_responses import error_response
 from core.errors import Conflict
 from core.pages.base import redirect
 from core.rows.values import ValuesRow
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
-from team.menu.pages import TeamPage, TeamRequest
-from team.tasks.queries import LINKS, all_tasks, moved_to
+from team.fields.names import RECORD_ICONS, people_of
+from team.menu.pages import ActionsPage
+from team.tasks.queries import LINKS, all_tasks, time_on
 
 # The labels and icons of the kinds of tasks.
 KINDS: dict[str, tuple[object, str]] = {
@@ -38,16 +36,16 @@ KINDS: dict[str, tuple[object, str]] = {
     Post.TaskKind.ERROR: (gettext_lazy("Problem"), "bug"),
     Post.TaskKind.IDEA: (gettext_lazy("Idea"), "lightbulb"),
 }
-LINK_ICONS = {"client": "building-2", "contact": "user", "deal": "handshake"}
 NEXT = (("day", gettext_lazy("In a day")), ("week", gettext_lazy("In a week")), ("month", gettext_lazy("In a month")))
 MAX_TICKED = 50
+GONE = gettext_lazy("The task was deleted in the meantime, or you may not see it.")
 
 
 def as_item(row: ValuesRow) -> dict[str, object]:
     """Add to the values of a task what the template shows of its kind and its links."""
     label, icon = KINDS.get(row["task_kind"], KINDS[Post.TaskKind.TASK])
     links = [
-        (LINK_ICONS[link], row[f"{link}_name"], reverse(f"team-{link}", args=[row[f"{link}_id"]]))
+        (RECORD_ICONS[link], row[f"{link}_name"], reverse(f"team-{link}", args=[row[f"{link}_id"]]))
         for link in LINKS
         if row[f"{link}_name"]
     ]
@@ -60,24 +58,20 @@ def as_item(row: ValuesRow) -> dict[str, object]:
     }
 
 
-def people_of(account: Account) -> list[tuple[int, str]]:
-    """Return the ids and names of the users to whom tasks can be assigned."""
-    team = account.users.filter(**ASSIGNABLE).order_by("name", "id").values_list("id", "name", "login")
-    return [(id, name or login) for id, name, login in team]
-
-
-class TaskActions(TeamPage):
+class TaskActions(ActionsPage):
     """The actions on tasks that the list and the page of a task share."""
 
     section = "tasks"
     actions = {"complete": "complete", "reopen": "reopen", "snooze": "snooze"}
 
-    def post(self, request: TeamRequest, **kwargs: object) -> HttpResponse:
-        action = self.actions.get(request.POST.get("do", ""))
-        if action is None:
-            return error_response(request, 400)
-        response: HttpResponse = getattr(self, action)(**kwargs)
-        return response
+    def read_responsible(self) -> tuple[str, int | None, list[tuple[str, str]]]:
+        """Return the parameter `who`, the id of the user that it names (None for all), and the other users of the team. Raise Http404."""
+        user, people = self.request.user, people_of(self.request.account, None)
+        who = self.request.GET.get("who") or "mine"
+        responsible = user.id if who == "mine" else None if who == "all" else parse_id(who)
+        if who not in ("mine", "all") and responsible not in dict(people):
+            raise Http404
+        return who, responsible, [(str(id), name) for id, name in people if id != user.id]
 
     def back(self, **changes: object) -> HttpResponse:
         """Return a redirect to the page with the form. `changes` are parameters of the address, or None to remove one."""
@@ -87,6 +81,13 @@ class TaskActions(TeamPage):
 
     def tasks(self) -> PostQuerySet:
         return all_tasks(self.request.account, self.request.user)
+
+    def lock(self, id: int) -> Post:
+        """Return the task, locked until the transaction ends. Raise Conflict if there is none."""
+        task: Post | None = self.tasks().locked().filter(id=id).first()
+        if task is None:
+            raise Conflict(GONE)
+        return task
 
     def sent_ids(self) -> list[int]:
         ids = (parse_id(text) for text in self.request.POST.getlist("id")[:MAX_TICKED])
@@ -98,9 +99,7 @@ class TaskActions(TeamPage):
         for id in ids:
 
             def act(id: int = id) -> None:
-                task: Post | None = self.tasks().locked().filter(id=id).first()
-                if task is None:
-                    raise Conflict(_("The task was deleted in the meantime, or you may not see it."))
+                task = self.lock(id)
                 if task.closed != closed:
                     task.write({"closed": closed}, by=self.request.user)
 
@@ -130,10 +129,9 @@ class TaskActions(TeamPage):
             return self.back()
 
         def act() -> None:
-            task: Post | None = self.tasks().locked().filter(id__in=ids[:1]).first()
-            if task is None:
-                raise Conflict(_("The task was deleted in the meantime, or you may not see it."))
-            at = moved_to(task.scheduled_at, day)
+            task = self.lock(ids[0] if ids else 0)
+            # The task keeps its time of day.
+            at = time_on(day, timezone.localtime(task.scheduled_at).time()) if task.scheduled_at else time_on(day)
             # The reminder keeps its distance from the time of the task.
             remind_at = task.remind_at and at - (task.scheduled_at - task.remind_at if task.scheduled_at else at - at)
             has_time = task.scheduled_at is not None and task.due_day is None

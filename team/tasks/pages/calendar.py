@@ -13,7 +13,6 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _
 from django.views import View
 
-from accounts.layout.settings import parse_id
 from accounts.mail.sending import supported_language
 from accounts.sessions import throttling
 from core.error_responses import throttled, unavailable
@@ -23,7 +22,7 @@ from core.rows.values import ValuesRow
 from team.menu.pages import TeamRequest
 from team.tasks.calendar_feeds import CalendarFeed
 from team.tasks.icalendar import calendar_of
-from team.tasks.pages.actions import TaskActions, people_of
+from team.tasks.pages.actions import TaskActions
 from team.tasks.queries import is_late, open_tasks, start_of
 
 # The tasks of a day that the table shows before "more", and the most tasks of a month that are read.
@@ -59,10 +58,7 @@ class CalendarPage(TaskActions):
         first = month - timedelta(days=month.weekday())
         days = [first + timedelta(days=number) for number in range((next_month - first).days)]
         days += [days[-1] + timedelta(days=number + 1) for number in range(-len(days) % 7)]
-        who, people = request.GET.get("who") or "mine", people_of(request.account)
-        responsible = request.user.id if who == "mine" else None if who == "all" else parse_id(who)
-        if who not in ("mine", "all") and responsible not in dict(people):
-            raise Http404
+        who, responsible, people = self.read_responsible()
         rows = open_tasks(request.account, request.user).filter(
             scheduled_at__gte=start_of(days[0]), scheduled_at__lt=start_of(days[-1] + timedelta(days=1))
         )
@@ -98,7 +94,7 @@ class CalendarPage(TaskActions):
             previous=(month - timedelta(days=1)) if month.year > 2000 else None,
             next=next_month if next_month.year < 2100 else None,
             who=who,
-            people=[(str(id), name) for id, name in people if id != request.user.id],
+            people=people,
             is_cut=len(tasks) > MAX_TASKS,
             feed=feed,
             **context,

@@ -1,11 +1,12 @@
 """The pages with the form of a task: a new one, and an existing one."""
 
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,9 +20,10 @@ from core.pages.base import redirect, safe_path
 from core.pages.creation import CreatingPage, Creation
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from forum.posts.models import Post
+from team.fields.names import people_of
 from team.menu.pages import TeamPage, TeamRequest
-from team.tasks.pages.actions import KINDS, NEXT, people_of
-from team.tasks.queries import DEFAULT_TIME, LINKS, all_tasks
+from team.tasks.pages.actions import GONE, KINDS, NEXT
+from team.tasks.queries import DEFAULT_TIME, LINKS, all_tasks, time_on
 
 LINK_LABELS = {"client": gettext_lazy("Client"), "contact": gettext_lazy("Contact"), "deal": gettext_lazy("Deal")}
 # The values of the reminder, in minutes before the task is due. A blank value reminds when it is due.
@@ -48,14 +50,10 @@ class TaskForm(Form):
     title = forms.CharField(label=gettext_lazy("Title"), max_length=255)
     task_kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=[(kind, KINDS[kind][0]) for kind in KINDS])
     day = forms.DateField(
-        label=gettext_lazy("Day"),
-        required=False,
-        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+        label=gettext_lazy("Day"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     )
     time = forms.TimeField(
-        label=gettext_lazy("Time"),
-        required=False,
-        widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
+        label=gettext_lazy("Time"), required=False, widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M")
     )
     reminder = forms.ChoiceField(label=gettext_lazy("Reminder"), choices=REMINDERS, required=False)
     remind_at = forms.DateTimeField(
@@ -97,7 +95,7 @@ class TaskForm(Form):
         """Return the values for `Post.write`."""
         values = self.cleaned_data
         day, reminder = values["day"], values["reminder"]
-        at = day and timezone.make_aware(datetime.combine(day, values["time"] or DEFAULT_TIME))
+        at = day and time_on(day, values["time"] or DEFAULT_TIME)
         remind_at = values["remind_at"] if reminder == "other" else None
         if reminder not in ("", "other"):
             remind_at = at - timedelta(minutes=int(reminder))
@@ -165,9 +163,6 @@ class TaskFormPage(CreatingPage, TeamPage):
                 found += [(link, id, str(LINK_LABELS[link]), names[id]) for id in ids if id in names]
         return found
 
-    def people(self) -> list[tuple[int, str]]:
-        return people_of(self.request.account)
-
     def sent_links(self) -> dict[str, int | None]:
         """Return the ids that the form keeps or that the user has chosen. A chosen row replaces the others."""
         chosen = self.request.POST.get("link", "keep")
@@ -201,7 +196,7 @@ class TaskFormPage(CreatingPage, TeamPage):
         return self.render("team/tasks/task_links.html", found=self.find(q), q=q)
 
     def get(self, request: TeamRequest) -> HttpResponse:
-        if request.htmx and request.htmx.target == self.FOUND:
+        if self.fills(self.FOUND):
             return self.show_found(request)
         ids = {link: parse_id(request.GET.get(f"{link}_id")) for link in LINKS}
         initial: dict[str, object] = {
@@ -211,7 +206,7 @@ class TaskFormPage(CreatingPage, TeamPage):
         }
         after = all_tasks(request.account, request.user).filter(id=parse_id(request.GET.get("after")) or 0).first()
         if after is not None:
-            ids = {link: getattr(after, f"{link}_id") for link in LINKS}
+            ids = links_of(after)
             at = timezone.localtime(after.scheduled_at) if after.scheduled_at else None
             step = request.GET.get("in", "")
             initial |= {
@@ -221,14 +216,14 @@ class TaskFormPage(CreatingPage, TeamPage):
                 "time": None if after.due_day else at and at.time(),
                 "day": add_step(step, timezone.localdate()) if step in dict(NEXT) else None,
             }
-        return self.show(TaskForm(initial=initial, people=self.people()), ids)
+        return self.show(TaskForm(initial=initial, people=people_of(self.request.account, None)), ids)
 
     def post(self, request: TeamRequest, **kwargs: object) -> HttpResponse:
         ids, q = self.sent_links(), request.POST.get("q", "")
         if request.POST.get("do") == "find":
-            form = TaskForm(initial=request.POST.dict(), people=self.people())
+            form = TaskForm(initial=request.POST.dict(), people=people_of(self.request.account, None))
             return self.show(form, ids, q=q, **self.context_of(**kwargs))
-        form = TaskForm(request.POST, people=self.people())
+        form = TaskForm(request.POST, people=people_of(self.request.account, None))
         task = self.save(form, ids, **kwargs) if form.is_valid() else None
         if isinstance(task, HttpResponse):
             return task
@@ -271,35 +266,32 @@ class TaskFormPage(CreatingPage, TeamPage):
 
     def compare_links(self, task: Post, ids: dict[str, int | None]) -> list[tuple[str, str, str]]:
         """Return the labels of the links, with the names of the rows of the task and of the chosen ones."""
-        saved = {link: name for link, _id, _label, name in self.linked({link: task_link(task, link) for link in LINKS})}
+        saved = {link: name for link, _id, _label, name in self.linked(links_of(task))}
         sent = {link: name for link, _id, _label, name in self.linked(ids)}
         return [(str(LINK_LABELS[link]), saved.get(link, ""), sent.get(link, "")) for link in LINKS]
 
 
-def task_link(task: Post, link: str) -> int | None:
-    """Return the id of the client, contact or deal of a task."""
-    id: int | None = getattr(task, f"{link}_id")
-    return id
+def links_of(task: Post) -> dict[str, int | None]:
+    """Return the ids of the client, contact and deal of a task."""
+    return {link: getattr(task, f"{link}_id") for link in LINKS}
 
 
 class EditTaskPage(TaskFormPage):
     """The form of an existing task. If another user has changed the task meanwhile, nothing is written until it is sent again."""
 
     def find_task(self, id: int) -> Post:
-        task: Post | None = all_tasks(self.request.account, self.request.user).filter(id=id).first()
-        if task is None:
-            raise Http404
+        task: Post = get_object_or_404(all_tasks(self.request.account, self.request.user), id=id)
         return task
 
     def context_of(self, **kwargs: Any) -> dict[str, Any]:
         return {"task": self.find_task(kwargs["id"])}
 
     def get(self, request: TeamRequest, id: int = 0) -> HttpResponse:
-        if request.htmx and request.htmx.target == self.FOUND:
+        if self.fills(self.FOUND):
             return self.show_found(request)
         task = self.find_task(id)
-        ids = {link: getattr(task, f"{link}_id") for link in LINKS}
-        return self.show(TaskForm(initial=TaskForm.initial_of(task), people=self.people()), ids, task=task)
+        form = TaskForm(initial=TaskForm.initial_of(task), people=people_of(self.request.account, None))
+        return self.show(form, links_of(task), task=task)
 
     def save(self, form: TaskForm, ids: dict[str, int | None], id: int = 0) -> Post | HttpResponse | None:
         saved: list[Post] = []
@@ -309,13 +301,11 @@ class EditTaskPage(TaskFormPage):
         tasks = all_tasks(self.request.account, self.request.user)
         task: Post | None = tasks.locked().filter(id=id).first()
         if task is None:
-            raise Conflict(_("The task was deleted in the meantime, or you may not see it."))
+            raise Conflict(GONE)
         if task.updated_at.isoformat() != form.cleaned_data["version"]:
             form.replace_data("version", task.updated_at.isoformat())
             raise Conflict(_("Somebody changed this task in the meantime. Save again to overwrite the changes."))
-        hidden = {
-            link for link in LINKS if (own := getattr(task, f"{link}_id")) and not self.rows_of(link).filter(id=own)
-        }
+        hidden = {link for link, own in links_of(task).items() if own and not self.rows_of(link).filter(id=own)}
         # A link to a row that the user may not see stays.
         links = self.checked_links({link: id for link, id in ids.items() if link not in hidden})
         task.write(form.values() | links, by=self.request.user)

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -16,7 +17,7 @@ from forum.comments.models import Comment
 from forum.comments.pages import CommentTextForm
 from forum.posts.models import Post
 from team.menu.pages import TeamRequest
-from team.tasks.pages.actions import NEXT, TaskActions, as_item, people_of
+from team.tasks.pages.actions import NEXT, TaskActions, as_item
 from team.tasks.queries import GROUP_SIZE, Bounds, all_tasks, ids_by_group, items, open_tasks, order_tasks
 
 TITLES = {
@@ -43,10 +44,7 @@ class TasksPage(TaskActions):
     template_name = "team/tasks/tasks.html"
 
     def get(self, request: TeamRequest) -> HttpResponse:
-        who, people = request.GET.get("who") or "mine", people_of(request.account)
-        responsible = request.user.id if who == "mine" else None if who == "all" else parse_id(who)
-        if who not in ("mine", "all") and responsible not in dict(people):
-            raise Http404
+        who, responsible, people = self.read_responsible()
         group = request.GET.get("group", "")
         if group and group not in TITLES:
             raise Http404
@@ -68,7 +66,7 @@ class TasksPage(TaskActions):
             group=group,
             group_title=TITLES.get(group),
             who=who,
-            people=[(str(id), name) for id, name in people if id != request.user.id],
+            people=people,
             page=page,
             more=bool(group) and bool(groups) and groups[0][3],
             ticked=self.ticked(),
@@ -92,9 +90,7 @@ class TaskPage(CreatingPage, TaskActions):
     actions = {**TaskActions.actions, "comment": "comment", "erase": "erase_comment", "trash": "trash"}
 
     def find(self, id: int) -> Post:
-        task: Post | None = self.tasks().filter(id=id).select_related("user").first()
-        if task is None:
-            raise Http404
+        task: Post = get_object_or_404(self.tasks().select_related("user"), id=id)
         return task
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
@@ -130,10 +126,7 @@ class TaskPage(CreatingPage, TaskActions):
         form.full_clean()
 
         def task() -> Post:
-            tasks = self.tasks()
-            found: Post | None = tasks.locked().filter(id=id).first()
-            if found is None:
-                raise Http404
+            found: Post = get_object_or_404(self.tasks().locked(), id=id)
             return found
 
         def change(comment: Comment) -> None:
@@ -161,10 +154,7 @@ class TaskPage(CreatingPage, TaskActions):
         comment_id = parse_id(self.request.POST.get("id"))
 
         def act() -> None:
-            tasks = self.tasks()
-            task = tasks.locked().filter(id=id).first()
-            if task is None:
-                raise Http404
+            task = get_object_or_404(self.tasks().locked(), id=id)
             comment = self.request.account.comments.filter(post_id=id, id=comment_id or 0).first()
             if comment is not None and comment.may_be_changed_by(self.request.user):
                 task.erase_comment(comment)
@@ -174,8 +164,7 @@ class TaskPage(CreatingPage, TaskActions):
 
     def trash(self, id: int) -> HttpResponse:
         def act() -> None:
-            tasks = self.tasks()
-            task = tasks.locked().filter(id=id).first()
+            task = self.tasks().locked().filter(id=id).first()
             if task is not None:
                 task.trash(by=self.request.user)
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from crm.clients.models import Client
 from team.lists import queries
-from team.summaries.recount import update_all
+from team.summaries.recount import recount_summaries
 from tests.support.factories import (
     make_client,
     make_contact,
@@ -75,7 +75,7 @@ def clients(acme):
         Client.objects.filter(pk=client.pk).update(
             created_at=moment - timedelta(days=days), updated_at=moment - timedelta(days=days)
         )
-    update_all(acme.account.id)
+    recount_summaries(acme.account.id, repair=True)
     return {"status": status.id, "bob": acme.bob.id, "day": (moment - timedelta(days=60)).date().isoformat()}
 
 

@@ -12,7 +12,7 @@ from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
 from team.summaries.models import ClientSummary, revenue_of, with_revenue
-from team.summaries.recount import update_all
+from team.summaries.recount import recount_summaries
 from team.timeline.models import TimelineEntry
 from tests.support.assertions import on_the_wire, read
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_post, make_task
@@ -129,7 +129,7 @@ def quiet_client(acme):
     before = timezone.now() - timedelta(days=40)
     for model in (Client, Contact, Deal):
         model.objects.filter(account=acme.account).update(created_at=before, updated_at=before)
-    update_all(acme.account.id)
+    recount_summaries(acme.account.id, repair=True)
     client.refresh_from_db()
     return client
 

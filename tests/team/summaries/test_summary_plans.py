@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from forum.posts.sort_keys import ADD_MISSING
-from team.summaries.recount import update_all
+from team.summaries.recount import recount_summaries
 from tests.support.database import without_triggers
 from tests.support.fixtures import committed, make_cast
 from tests.support.queries import capture_parameters, explained
@@ -35,7 +35,7 @@ def long_lists(django_db_setup, django_db_blocker):
         with without_triggers("crm_client", "forum_post") as cursor:
             for statement in (CLIENTS, TASKS, ADD_MISSING):
                 cursor.execute(statement, values)
-        update_all(acme.account.id)
+        recount_summaries(acme.account.id, repair=True)
         with connection.cursor() as cursor:
             for table in TABLES:
                 cursor.execute(f"VACUUM ANALYZE {table}")
