@@ -65,8 +65,8 @@ def test_every_route_has_a_line_in_the_table():
 def add_resources() -> None:
     """Add the lines of resources without any. The next test measures their statements."""
     for resource in without_rows({line.route for line in lines()}):
-        subject = resource.package.replace(".", "/")
-        path, test = f"/app/{resource.collection}", f"tests/{subject}/test_{resource.collection}.py"
+        room, subject = resource.package.split(".")
+        path, test = f"/app/{resource.collection}", f"tests/{room}/test_{subject}.py"
         new = [
             f"| {methods} | `{path}{suffix}.json` | team | 0 | `{test}` |"
             for methods, suffix in (

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -85,28 +86,44 @@ def contents(tree: Path) -> dict[str, bytes]:
     return {path.relative_to(tree).as_posix(): path.read_bytes() for path in paths if path.is_file()}
 
 
+def changes_since(tree: Path, before: dict[str, bytes]) -> set[str]:
+    after = contents(tree)
+    return {name for name in after if after[name] != before.get(name)}
+
+
+def make_migration(tree: Path, name: str) -> tuple[str, str]:
+    """Run `makemigrations`. Return what it prints and the migration."""
+    command = (sys.executable, "manage.py", "makemigrations", "crm", "-n", name)
+    printed = run(tree, *command, DATABASE_URL="postgresql://nobody@127.0.0.1:1/nothing")
+    return printed, (tree / "crm" / "migrations" / f"0002_{name}.py").read_text()
+
+
+def translate(tree: Path, texts: dict[str, str]) -> None:
+    """Run `make messages`, write the Polish texts, and run it again."""
+    run(tree, "make", "messages")
+    catalogue = tree / "locale" / "pl" / "LC_MESSAGES" / "django.po"
+    content = catalogue.read_text()
+    for text, polish in texts.items():
+        content = content.replace(f'msgid "{text}"\nmsgstr ""', f'msgid "{text}"\nmsgstr "{polish}"')
+    catalogue.write_text(content)
+    run(tree, "make", "messages")
+
+
+def run_tests(tree: Path, *tests: str) -> None:
+    run(tree, sys.executable, "-m", "pytest", "-q", "-n", "0", "-m", "not soak", "-p", "no:cacheprovider", *tests)
+
+
 @pytest.mark.soak
 def test_a_field_takes_one_line(tree):
     before = contents(tree)
     models = tree / "crm" / "clients" / "models.py"
     models.write_text(models.read_text().replace("    kind = Text(", FIELD + "    kind = Text(", 1))
-
-    python = sys.executable
-    unused = "postgresql://nobody@127.0.0.1:1/nothing"
-    command = (python, "manage.py", "makemigrations", "crm", "-n", "client_nickname")
-    assert "+ Add field nickname to client" in run(tree, *command, DATABASE_URL=unused)
-    migration = (tree / "crm" / "migrations" / "0002_client_nickname.py").read_text()
+    printed, migration = make_migration(tree, "client_nickname")
+    assert "+ Add field nickname to client" in printed
     assert re.findall(r"migrations\.(\w+)\(", migration) == ["AddField", "RunSQL"]
-    run(tree, "make", "messages")
-    catalogue = tree / "locale" / "pl" / "LC_MESSAGES" / "django.po"
-    catalogue.write_text(
-        catalogue.read_text().replace('msgid "Nickname"\nmsgstr ""', 'msgid "Nickname"\nmsgstr "Pseudonim"')
-    )
-    run(tree, "make", "messages")
+    translate(tree, {"Nickname": "Pseudonim"})
     run(tree, "make", "docs")
 
-    after = contents(tree)
-    changed = {name for name in after if after[name] != before.get(name)}
     by_hand = {"crm/clients/models.py", "locale/pl/LC_MESSAGES/django.po"}
     generated = {
         "crm/migrations/0002_client_nickname.py",
@@ -114,10 +131,10 @@ def test_a_field_takes_one_line(tree):
         "docs/schema.sql",
         "locale/pl/LC_MESSAGES/django.mo",
     }
-    assert changed == by_hand | generated
-
+    assert changes_since(tree, before) == by_hand | generated
     (tree / "tests" / "test_recipe.py").write_text(CHECK)
-    tests = (
+    run_tests(
+        tree,
         "tests/test_recipe.py",
         "tests/test_words.py",
         "tests/test_search_declaration.py",
@@ -125,4 +142,79 @@ def test_a_field_takes_one_line(tree):
         "tests/crm/fields",
         "tests/crm/clients",
     )
-    run(tree, python, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *tests)
+
+
+def recipe_files(tree: Path) -> dict[str, str]:
+    """Return the files that CONTRIBUTING.md shows for a resource, by their paths."""
+    section = (tree / "CONTRIBUTING.md").read_text().partition("## Add a resource\n")[2].partition("\n## ")[0]
+    files = {}
+    for step in re.split(r"^\d\. ", section, flags=re.MULTILINE)[1:]:
+        path = re.search(r"`((?:crm|tests)/[\w/]+\.(?:py|yaml))`", step)
+        block = re.search(r"```\w+\n(.*?)```", step, re.DOTALL)
+        if path and block:
+            files[path[1]] = dedent(block[1]).rstrip(" ")
+    return files
+
+
+@pytest.mark.soak
+def test_a_resource_takes_eight_files(tree):
+    before = contents(tree)
+    files = recipe_files(tree)
+    subjects = files.pop("crm/apps.py")
+    room = tree / "crm" / "apps.py"
+    room.write_text(re.sub(r"    subjects = .*\n", f"    {subjects}", room.read_text()))
+    for name, content in {"crm/products/__init__.py": "", **files}.items():
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text(content)
+
+    printed, migration = make_migration(tree, "product")
+    assert "+ Create model Product" in printed
+    assert migration.count("core_record_change('product', 'trashable')") == 1
+    translate(
+        tree,
+        {
+            "Product": "Produkt",
+            "Products": "Produkty",
+            "Price": "Cena",
+            "Create a product": "Utwórz produkt",
+            "List products": "Lista produktów",
+            "Read a product": "Odczytaj produkt",
+            "Update a product": "Zmień produkt",
+            "Delete a product": "Usuń produkt",
+            "The product with that id.": "Produkt o tym identyfikatorze.",
+        },
+    )
+    run(tree, "make", "docs", "format")
+
+    # The eighth file is CHANGELOG.md.
+    by_hand = {"crm/apps.py", "crm/products/__init__.py", "locale/pl/LC_MESSAGES/django.po", *files}
+    assert len(by_hand) == 7
+    generated = {
+        "crm/migrations/0002_product.py",
+        "docs/design.md",
+        "docs/interface.md",
+        "docs/schema.sql",
+        "locale/pl/LC_MESSAGES/django.mo",
+    }
+    assert changes_since(tree, before) == by_hand | generated
+    run_tests(
+        tree,
+        "tests/crm/test_products.py",
+        "tests/test_words.py",
+        "tests/test_search_declaration.py",
+        "tests/test_migrations.py",
+        "tests/test_indexes.py",
+        "tests/test_layout.py",
+        "tests/test_rooms.py",
+        "tests/test_routes.py",
+        "tests/test_route_contracts.py",
+        "tests/test_route_names.py",
+        "tests/test_resources.py",
+        "tests/test_design.py",
+        "tests/core/test_registry.py",
+        "tests/accounts/examples",
+        "tests/accounts/trash",
+        "tests/openapi",
+    )
+    run(tree, sys.executable, "-m", "mypy", "crm", "config")
+    run(tree, sys.executable, "-m", "ruff", "check")
