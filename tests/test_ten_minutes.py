@@ -81,7 +81,8 @@ def contents(tree: Path) -> dict[str, bytes]:
     paths = (
         path
         for path in tree.rglob("*")
-        if not {".venv", ".cache", ".pytest_cache", "__pycache__"} & {*path.relative_to(tree).parts}
+        if not {".venv", ".cache", ".pytest_cache", ".ruff_cache", ".mypy_cache", "__pycache__"}
+        & {*path.relative_to(tree).parts}
     )
     return {path.relative_to(tree).as_posix(): path.read_bytes() for path in paths if path.is_file()}
 
