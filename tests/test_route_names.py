@@ -8,6 +8,7 @@ from pathlib import Path
 from django.urls import get_resolver
 
 from core.rooms import import_modules
+from team.lists.declarations import LISTS
 from tests.support.rooms import ROOMS, USES, module_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -134,6 +135,18 @@ def test_names_begin_with_the_room_and_the_format_of_the_route():
 
 def test_every_route_of_a_page_is_used():
     named = {name for _, name in references()}
+    # The routes of records, and of what is done with them, derive from the name of the resource.
+    named |= {
+        name
+        for records in LISTS.values()
+        for name in (records.route, records.row_route, records.new_route, records.edit_route)
+    }
+    patterns = {
+        re.sub(r"\{[^}]*\}", r"[a-z-]+", pattern)
+        for text in files(".py").values()
+        for pattern in re.findall(r'reverse\(f"(team-[^"]*)"', text)
+    }
+    named |= {name for name in route_names() if any(re.fullmatch(pattern, name) for pattern in patterns)}
     others = {name for name in route_names() if "-json-" not in name and "-xml-" not in name}
     assert others - named == set(ROUTES_WITHOUT_USES)
 

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 import django_filters
 from django import forms
@@ -18,9 +18,6 @@ from core.http.api_requests import RequestOfAPI
 from core.rows.last_changes import has_last_changes, with_last_change
 from core.search.queries import MAX_QUERY_LENGTH
 from core.tenants import TenantAccount
-
-if TYPE_CHECKING:
-    from core.api.lists import Paged
 
 
 class _WrappedFieldError(forms.ValidationError):
@@ -174,10 +171,10 @@ class ListFilters(django_filters.FilterSet):
 class ListFilterBackend(DjangoFilterBackend):
     """The filters of `filterset_class` of a `Paged` view. It reads the page too, so that a response has the errors of all parameters."""
 
-    def get_filterset_kwargs(self, request: Request, queryset: QuerySet[Model], view: "Paged") -> dict[str, object]:
+    def get_filterset_kwargs(self, request: Request, queryset: QuerySet[Model], view: Any) -> dict[str, object]:
         return {"data": view.parameters, "queryset": queryset, "request": request}
 
-    def filter_queryset(self, request: Request, queryset: QuerySet[Model], view: "Paged") -> QuerySet[Model]:
+    def filter_queryset(self, request: Request, queryset: QuerySet[Model], view: Any) -> QuerySet[Model]:
         filters: ListFilters | None = self.get_filterset(request, queryset, view)
         if filters is None:
             view.read_page()

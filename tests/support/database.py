@@ -7,6 +7,8 @@ from functools import cache
 from django.db import ProgrammingError, connection, transaction
 from django.db.backends.utils import CursorWrapper
 
+from core.search.declaration import searched_models
+
 # The variable that is set if the tests run on a server of their own.
 OWN_SERVER = "TESTS_OWN_SERVER"
 # A larger table is truncated: every later scan would read its dead rows.
@@ -60,7 +62,7 @@ INDEXES = """
 
 @contextlib.contextmanager
 def without_triggers(*names: str) -> Iterator[CursorWrapper]:
-    """Yield a cursor of a transaction in which these tables have no triggers, and only the indexes of their constraints.
+    """Yield a cursor of a transaction in which these tables have no triggers except that of the search, and only the indexes of their constraints.
 
     The indexes are created again at the end, which takes much less time than to insert many rows into them, and the tables are
     analyzed. A test that fails in the transaction leaves the tables as they were.
@@ -68,6 +70,9 @@ def without_triggers(*names: str) -> Iterator[CursorWrapper]:
     with transaction.atomic(), connection.cursor() as cursor:
         for name in names:
             cursor.execute(f"ALTER TABLE {name} DISABLE TRIGGER USER")
+            if name in {model._meta.db_table for model in searched_models()}:
+                # The columns of the search are part of a row.
+                cursor.execute(f"ALTER TABLE {name} ENABLE TRIGGER {name}_update_search")
         cursor.execute(INDEXES, [list(names)])
         indexes = cursor.fetchall()
         for index, _definition in indexes:
