@@ -10,7 +10,8 @@ from django.urls import NoReverseMatch, get_resolver, resolve, reverse
 from core.api.fields import TextField
 from core.api.lists import Listing
 from core.api.resources import ResourceSerializer, ResourceViewSet, depends_on_access
-from core.db.tenancy import AccountIdField, account_of
+from core.db.fields import AccountIdField
+from core.db.tenancy import account_of
 from core.registry import registry
 from core.rows.access import ALL_ROWS
 from core.rows.limited_rows import LimitedQuerySet

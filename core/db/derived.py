@@ -18,12 +18,11 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from django.db import connection, models, transaction
 
-if TYPE_CHECKING:
-    from core.db.tenancy import TenantModel
+from core.db.fields import TenantRow
 
 Row = TypeVar("Row", bound=models.Model)
 Act = Literal["insert", "update", "delete"]
@@ -187,7 +186,7 @@ def writing(
 
 
 @contextmanager
-def writing_row(row: "TenantModel", columns: Collection[str] | None, *, is_compared: bool = False) -> Iterator[None]:
+def writing_row(row: TenantRow, columns: Collection[str] | None, *, is_compared: bool = False) -> Iterator[None]:
     """Do the same for one row that the block updates, or inserts without `ctes_of` the model."""
     if not row._state.adding:
         account_id, id = row.account_id, row.id
@@ -211,7 +210,7 @@ def writing_row(row: "TenantModel", columns: Collection[str] | None, *, is_compa
 
 
 @contextmanager
-def inserting(row: "TenantModel") -> Iterator[None]:
+def inserting(row: TenantRow) -> Iterator[None]:
     """Compute what depends on a new row, which the block inserts with `ctes_of` its model."""
     if not is_followed(row):
         yield
@@ -221,7 +220,7 @@ def inserting(row: "TenantModel") -> Iterator[None]:
         inserted([row], are_derived=True)
 
 
-def is_followed(row: "TenantModel") -> bool:
+def is_followed(row: TenantRow) -> bool:
     """Return whether a new row has to be followed by other statements in its transaction."""
     return any(derivation.concerns_new(row) for derivation in derivations_of(type(row)))
 
@@ -279,7 +278,7 @@ def _comparing(
         comparison.add_ids(account_id, found)
 
 
-def inserted(rows: "Sequence[TenantModel]", *, are_derived: bool = False) -> None:
+def inserted(rows: Sequence[TenantRow], *, are_derived: bool = False) -> None:
     """Compute what depends on new rows of a model. `are_derived` says that their INSERT contained the CTEs of `insert_with`."""
     for account_id, group in groupby(rows, key=lambda row: row.account_id):
         new = list(group)
@@ -299,7 +298,7 @@ def inserted(rows: "Sequence[TenantModel]", *, are_derived: bool = False) -> Non
                 add_keys(account_id, derivation.update, derivation.keys_of(account_id, ids, "insert"))
 
 
-def add_keys_of(row: "TenantModel", derivations: list[AnyDerivation], act: Act) -> None:
+def add_keys_of(row: TenantRow, derivations: list[AnyDerivation], act: Act) -> None:
     """Compute the values that depend on a written row."""
     account_id = row.account_id
     for derivation in derivations:

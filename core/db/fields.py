@@ -8,7 +8,9 @@ from decimal import Decimal
 from typing import Any, ClassVar, Self, TypeAlias
 
 import orjson
+from django.conf import settings
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 # Django's classes of fields have no type arguments at run time.
 AnyField: TypeAlias = "models.Field[Any, Any]"
@@ -48,3 +50,27 @@ def encode_decimal(value: object) -> orjson.Fragment:
         plain = f"{value:f}"
         return orjson.Fragment((plain.rstrip("0").rstrip(".") if "." in plain else plain).encode())
     raise TypeError(type(value).__name__)
+
+
+class AccountIdField(PlainField, models.BigIntegerField):
+    """The id of a row within its account. If a row is inserted without an id, a trigger sets the account's next id."""
+
+    db_returning = True
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**{**options, "editable": False})
+
+    def get_db_prep_save(self, value: object, connection: BaseDatabaseWrapper) -> object:
+        # The trigger replaces NULL with the next id.
+        return None if value is None else super().get_db_prep_save(value, connection)
+
+
+class TenantRow(models.Model):
+    """The columns that each table of tenants has (`core.db.tenancy`)."""
+
+    pk = models.CompositePrimaryKey("account_id", "id")
+    account = models.ForeignKey(settings.ACCOUNT_MODEL, models.CASCADE, db_index=False)
+    id = AccountIdField()
+
+    class Meta:
+        abstract = True

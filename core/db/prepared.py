@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, InterfaceError, OperationalError, connection, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -53,10 +53,7 @@ from psycopg.errors import ConnectionTimeout
 from psycopg.types.numeric import Int2, Int4, Int8
 
 from core.db.derived import comparison_of, ctes_of, inserted, inserting, writing, writing_row
-from core.db.fields import AnyField
-
-if TYPE_CHECKING:
-    from core.db.tenancy import TenantModel
+from core.db.fields import AnyField, TenantRow
 
 # Values that stand for arguments while a query is compiled. Each is unique, so that it can be found in the compiled query, and within
 # the range of every column.
@@ -273,7 +270,7 @@ def prepared(**types: type) -> Callable[[Callable[..., QuerySet[Model, object]]]
     return lambda build: PreparedQuery(build, types)
 
 
-def insert(row: "TenantModel") -> None:
+def insert(row: TenantRow) -> None:
     """Insert a new row, as `save(force_insert=True)` does, and read the columns that the database sets."""
     insertion = insertion_of(type(row))
     text = f"INSERT INTO {insertion.into} VALUES ({insertion.values}) RETURNING"  # noqa: S608
@@ -286,7 +283,7 @@ def insert(row: "TenantModel") -> None:
         insertion.complete(row, returned)
 
 
-def insert_many(rows: "Sequence[TenantModel]") -> None:
+def insert_many(rows: Sequence[TenantRow]) -> None:
     """Insert new rows of one account and model, whose ids are set, and read the columns that the database computes.
 
     COPY takes a third of the time of an INSERT with as many values.
@@ -330,7 +327,7 @@ class Insertion:
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
 
 
-def update(row: "TenantModel", names: Collection[str]) -> None:
+def update(row: TenantRow, names: Collection[str]) -> None:
     """Update fields of a row, as `save(update_fields=…)` does. Raise the model's DoesNotExist if the row was deleted."""
     text, columns = _update_statement(type(row), tuple(sorted(names)))
     with writing_row(row, names, is_compared=True):
@@ -341,7 +338,7 @@ def update(row: "TenantModel", names: Collection[str]) -> None:
         raise type(row).DoesNotExist
 
 
-def update_many(rows: "Sequence[TenantModel]", names: Collection[str]) -> None:
+def update_many(rows: Sequence[TenantRow], names: Collection[str]) -> None:
     """Update the same fields of several locked rows of one account and model, as `update` does for one row, in one statement."""
     model = type(rows[0])
     meta = model._meta

@@ -13,23 +13,9 @@ from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connection, models
-from django.db.backends.base.base import BaseDatabaseWrapper
 
 from core.db.derived import writing, writing_row
-from core.db.fields import PlainField
-
-
-class AccountIdField(PlainField, models.BigIntegerField):
-    """The id of a row within its account. If a row is inserted without an id, a trigger sets the account's next id."""
-
-    db_returning = True
-
-    def __init__(self, **options: Any) -> None:
-        super().__init__(**{**options, "editable": False})
-
-    def get_db_prep_save(self, value: object, connection: BaseDatabaseWrapper) -> object:
-        # The trigger replaces NULL with the next id.
-        return None if value is None else super().get_db_prep_save(value, connection)
+from core.db.fields import PlainField, TenantRow
 
 
 class FoldedField(PlainField, models.TextField):
@@ -81,12 +67,8 @@ def rows_of(account: object, model: type[models.Model]) -> "models.QuerySet[Any]
     return rows
 
 
-class TenantModel(models.Model):
-    """A row of one tenant. Query it through the account: `account.clients.get(id=12)`."""
-
-    pk = models.CompositePrimaryKey("account_id", "id")
-    account = models.ForeignKey(settings.ACCOUNT_MODEL, models.CASCADE, db_index=False)
-    id = AccountIdField()
+class TenantModel(TenantRow):
+    """A row of one tenant. Query it through the account: `account.clients.get(id=12)`. What depends on the row follows its writes."""
 
     class Meta:
         abstract = True

@@ -12,16 +12,13 @@ import threading
 from collections import Counter
 from contextvars import ContextVar
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from django.conf import settings
 
 from core.errors import ShareExceeded
 from core.limits import client_address
-from core.tenants import Caller
-
-if TYPE_CHECKING:
-    from core.http.requests import RequestOfHost
+from core.tenants import Caller, TenantAddress
 
 # The shares are limited for this number of seconds after a request of another account.
 CONTENTION = 10.0
@@ -130,7 +127,18 @@ class RequestShare:
 is_answering: ContextVar[bool] = ContextVar("is_answering", default=False)
 
 
-def hold_share(request: "RequestOfHost", user: Caller | None) -> None:
+class SharingRequest(Protocol):
+    """The attributes of a request that `hold_share` uses."""
+
+    share: RequestShare | None
+
+    @property
+    def address(self) -> TenantAddress: ...
+
+    META: dict[str, str]
+
+
+def hold_share(request: SharingRequest, user: Caller | None) -> None:
     """Count an authenticated request for its user, or a request of a visitor for the address. Raise ShareExceeded."""
     share = request.share
     if share is None:
