@@ -5,7 +5,9 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from textwrap import dedent
 
 import pytest
@@ -51,8 +53,14 @@ def test_the_field_is_everywhere(acme):
 
 
 @pytest.fixture
-def tree(tmp_path) -> Path:
-    """A copy of the code, with the environment of this one."""
+def tree() -> Iterator[Path]:
+    """A copy of the code, with the environment of this one. Its path is short, because that of a socket has at most 107 bytes."""
+    with TemporaryDirectory(prefix="rostrum-") as directory:
+        copy(Path(directory))
+        yield Path(directory)
+
+
+def copy(tree: Path) -> None:
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -62,10 +70,9 @@ def tree(tmp_path) -> Path:
     ).stdout.split()
     for name in listed:
         if (ROOT / name).is_file():
-            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, tmp_path / name)
-    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
-    return tmp_path
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, tree / name)
+    (tree / ".venv").symlink_to(ROOT / ".venv")
 
 
 def run(tree: Path, *command: str, **variables: str) -> str:
@@ -183,6 +190,7 @@ def test_a_resource_takes_eight_files(tree):
             "Update a product": "Zmień produkt",
             "Delete a product": "Usuń produkt",
             "The product with that id.": "Produkt o tym identyfikatorze.",
+            "The code is searched too.": "Kod jest również przeszukiwany.",
         },
     )
     run(tree, "make", "docs", "format")

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from core.registry import registry
 from core.rows.trash import trash_contents
 from crm.clients.models import Client
 from crm.deals.models import Deal
@@ -74,7 +75,7 @@ def test_it_rejects_rows_that_are_not_in_the_trash(acme, admin):
 
 
 def test_it_rejects_an_unknown_resource(acme, admin):
-    errors = {"resource": ["is not one of client, contact, contact_list, deal, note, post"]}
+    errors = {"resource": [f"is not one of {', '.join(sorted(registry.trashable()))}"]}
     assert_refused(admin.get("/app/trash.json?resource=task"), 422, "validation_failed", errors)
     assert_refused(admin.post("/app/trash/1/restore.json?resource=task"), 422, "validation_failed", errors)
 
