@@ -84,7 +84,7 @@ lock: $(VENV)/made
 	$(compile) --extra development pyproject.toml -o requirements/development.txt
 
 clean:
-	rm -rf $(VENV) .cache .pytest_cache .hypothesis .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .cache .pytest_cache .hypothesis .ruff_cache .mypy_cache .import_linter_cache
 	find . -name __pycache__ -type d -not -path './.data/*' -prune -exec rm -rf {} +
 
 # Use the first Python that is new enough and can create virtual environments; PYTHON=... selects another.

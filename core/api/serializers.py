@@ -146,8 +146,8 @@ class ResourceSerializer(WireSerializer):
     sources: ClassVar[dict[str, str]] = {}
     # A text field is normalized as its column in this model. Without a `max_length`, it has that of its column.
     model: ClassVar[type[Model] | None] = None
-    # True if the serializer has a field for each declared field of its model (`core.rows.declared`).
-    is_derived: ClassVar[bool] = False
+    # False if the serializer has only some of the declared fields of its model (`core.rows.declared`).
+    is_derived: ClassVar[bool] = True
 
     # Derived from the fields of each subclass: the names of the fields in responses, the names of times, and the columns of `names`.
     names: ClassVar[tuple[str, ...]]
@@ -177,11 +177,13 @@ class ResourceSerializer(WireSerializer):
         """Add a field for each declared field of the model that the serializer does not declare itself.
 
         The order is: the fields of base classes of the serializer, the declared fields of the model, the other fields of the serializer, and the
-        declared fields of the model's bases. A field with `after` follows the field of that name.
+        declared fields of the model's bases. A field with `after` follows the field of that name. As in DRF, a serializer leaves out a field
+        that it sets to None.
         """
         declared = declared_fields(cls)
         own, inherited = (
-            {column.name: make_field(column) for column in columns} for columns in declared_columns(model)
+            {column.name: make_field(column) for column in columns if vars(cls).get(column.name, column) is not None}
+            for columns in declared_columns(model)
         )
         inherited_names = {name for base in cls.__bases__ for name in getattr(base, "_declared_fields", ())}
         first = {

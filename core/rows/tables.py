@@ -50,7 +50,10 @@ def links(model: type[models.Model]) -> Iterator[tuple[str, type[models.Model]]]
     """Yield the columns with ids of rows, each with the model of these rows."""
     for field in declared_in(model):
         if isinstance(field, RowId) and field.relation:
-            yield field.attname, related_model(field.relation)
+            target = related_model(field.relation)
+            yield field.attname, target
+            if hasattr(model, f"trashed_{field.attname}"):
+                yield f"trashed_{field.attname}", target
     if issubclass(model, Trashable):
         yield "trashed_by_id", apps.get_model(settings.AUTH_USER_MODEL)
 

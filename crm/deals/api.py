@@ -63,6 +63,7 @@ class NestedClientSerializer(ResourceSerializer):
     """
 
     model = Client
+    is_derived = False
 
     name = GuestName()
     email = TextField()
@@ -139,8 +140,6 @@ class DealSerializer(DefinedFieldsSerializer):
     model = Deal
     resource = "deal"
     typed = CUSTOM_FIELDS
-
-    is_derived = True
 
     client = NestedClient(write_only=True, after="client_id")
     try_update = BooleanField(write_only=True, after="client")

@@ -25,6 +25,7 @@ class MoveSerializer(ResourceSerializer):
     """The body of a move."""
 
     model = Deal
+    is_derived = False
 
     # 0 stands for no status.
     status_id = IntegerField(min_value=Status.NONE_ID, max_value=MAX_ID)

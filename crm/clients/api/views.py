@@ -54,8 +54,6 @@ class ClientSerializer(DefinedFieldsSerializer):
     resource = "client"
     typed = CLIENT_FIELDS
 
-    is_derived = True
-
     name = DerivedName()
     external_ids = ExternalIds(Client, after="note")
     tags = TagsField(after="description")

@@ -10,6 +10,7 @@ from crm.resources.api.views import CRMViewSet
 
 class ContactListSerializer(ResourceSerializer):
     model = ContactList
+    creator_id = updater_id = None
 
     name = UniqueNameField(lambda account: account.contact_lists.live(), required=True)
     contacts_count = IntegerField(read_only=True)

@@ -23,8 +23,6 @@ class ContactSerializer(DefinedFieldsSerializer):
     resource = "contact"
     typed = CUSTOM_FIELDS
 
-    is_derived = True
-
     name = DerivedName()
     contact_list_ids = RelatedListField("contact_lists", after="client_id")
     tags = TagsField()
