@@ -384,8 +384,7 @@ def build(size: Size) -> None:
     from forum.lists import facets
     from forum.posts import sort_keys
     from forum.posts.models import Post
-    from team.summaries.recount import SUMMARIES, write
-    from team.summaries.recount import batches as batches_of
+    from team.summaries.recount import recount_summaries
     from team.timeline.mirrored_entries import COLUMNS, MIRRORS, TABLE
 
     call_command("migrate", verbosity=0, from_schema=True)
@@ -424,10 +423,7 @@ def build(size: Size) -> None:
         connection.execute("VACUUM ANALYZE")
     with step("Summaries and sums"), without_statement_timeout():
         for account_id in Account.objects.values_list("id", flat=True):
-            for name in SUMMARIES:
-                source = ("client", "team_clientrevenue") if name == "revenue" else (name[:-1],)
-                for ids in batches_of(account_id, *source):
-                    write(account_id, name, ids)
+            recount_summaries(account_id, repair=True)
     with step("Vacuum"), connect() as connection:
         connection.execute(REVENUE_OF_POSTS, values)
         connection.execute("TRUNCATE core_change")
