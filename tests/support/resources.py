@@ -1,4 +1,4 @@
-"""What the tests of all routes and the documents need of a resource, if nobody wrote it by hand: derived from its declaration."""
+"""Requests, rows and routes for the tests, which derive from the declaration of a resource and the examples of its OpenAPI document."""
 
 from collections.abc import Iterator
 from functools import cache
