@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from core.api.serializers import ResourceSerializer
 from core.rows.trimmed import trim
-from crm.clients.api.views import ClientSerializer
+from crm.clients.api import ClientSerializer
 from crm.clients.models import Client, ClientExternalId
-from crm.contacts.api.contacts import ContactSerializer
+from crm.contacts.api import ContactSerializer
 from crm.contacts.models import Contact, ContactList, ContactListMembership
 from crm.deals.api import DealSerializer
 from crm.deals.models import Deal

@@ -103,7 +103,7 @@ INTERFACES = {"api", "api.py", "http", "xml", "migrations", "management"}
 SERIALIZERS = (
     "accounts/statuses/api/*.py",
     "accounts/users/api.py",
-    "crm/clients/api/views.py",
+    "crm/clients/api.py",
     "crm/contacts/api/*.py",
     "crm/deals/api.py",
     "forum/posts/api.py",

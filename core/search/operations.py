@@ -86,12 +86,7 @@ def create_triggers(table: str, columns: Sequence[str]) -> list[str]:
 
 
 def create_indexes(
-    table: str,
-    *,
-    filters: Sequence[str],
-    condition: str,
-    more: Mapping[str, str],
-    is_ordered_by_name: bool,
+    table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str], is_ordered_by_name: bool
 ) -> list[str]:
     """Return the statements for the search indexes, and for the index by name if lists have that order.
 

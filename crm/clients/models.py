@@ -25,13 +25,8 @@ from core.rows.last_changes import LastChange, last_change_index
 from core.rows.trash import TrashableQuerySet, link_indexes, trash_index
 from core.rows.trimmed import EmailKeyField, fold_email
 from core.search.declaration import Search
-from crm.resources.consent import Contactable
 from crm.resources.external_ids import ExternalIdHolder, ExternallyIdentified
-from crm.resources.models import (
-    CRMResource,
-    additional_fields_index,
-    list_indexes,
-)
+from crm.resources.models import Contactable, CRMResource, additional_fields_index, list_indexes
 
 # The number of advisory locks per account that all e-mails share.
 EMAIL_LOCK_COUNT = 128
@@ -130,14 +125,7 @@ class ClientQuerySet(AccessQuerySet[Any]):
 class Client(Contactable, ExternallyIdentified, Tagged, CRMResource):
     """A customer of the account: a person or a company."""
 
-    api_resource = Resource(
-        "client",
-        _("Client"),
-        _("Clients"),
-        icon="building-2",
-        is_customer=True,
-        viewset_path="crm.clients.api.views.ClientViewSet",
-    )
+    api_resource = Resource("client", _("Client"), _("Clients"), icon="building-2", is_customer=True)
 
     HOLDER_MODEL = ClientExternalId
     REFERRERS = ("contacts", "deals", "notes", "posts", "user_links")
@@ -214,17 +202,6 @@ class Client(Contactable, ExternallyIdentified, Tagged, CRMResource):
         super().assign(values, by=by)
         if self._state.adding:
             self.last_activity = self.created_at
-
-
-class LinkedToClient(models.Model):
-    """A row that may belong to a client. It stays when the client is moved to the trash."""
-
-    client_id = models.BigIntegerField(null=True)
-    # The client while it is in the trash. Restoring the client moves the id back to `client_id`.
-    trashed_client_id = models.BigIntegerField(null=True, editable=False)
-
-    class Meta:
-        abstract = True
 
 
 class ClientLastChange(LastChange):

@@ -2,8 +2,7 @@ from django.urls import path
 
 from accounts.tags.api import TagViewSet
 from core.api.routing import BULK, LIST
-from crm.clients.api.similar import SimilarViewSet
-from crm.clients.api.views import ClientViewSet
+from crm.clients.api import ClientViewSet, SimilarViewSet
 
 urlpatterns = [
     path("app/clients/bulk.json", ClientViewSet.as_view(BULK), name="crm-json-clients-bulk"),

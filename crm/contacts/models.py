@@ -24,14 +24,8 @@ from core.rows.last_changes import LastChange, last_change_index
 from core.rows.trash import TrashableQuerySet, TrashedId, link_indexes, trash_index
 from core.rows.trimmed import EmailKeyField, NameKeyField, TrimmedCharField, name_key
 from core.search.declaration import Search
-from crm.clients.models import LinkedToClient
-from crm.resources.consent import Contactable
 from crm.resources.external_ids import ExternalIdHolder, ExternallyIdentified
-from crm.resources.models import (
-    CRMResource,
-    additional_fields_index,
-    list_indexes,
-)
+from crm.resources.models import Contactable, CRMResource, additional_fields_index, list_indexes
 
 
 class ContactQuerySet(AccessQuerySet["Contact"]):
@@ -50,17 +44,10 @@ class ContactExternalId(ExternalIdHolder):
         indexes = [models.Index(fields=["account", "holder_id"], name="contact_external_ids")]
 
 
-class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, CRMResource):
+class Contact(Contactable, ExternallyIdentified, Tagged, CRMResource):
     """A person, usually one who works for a client."""
 
-    api_resource = Resource(
-        "contact",
-        _("Contact"),
-        _("Contacts"),
-        icon="user",
-        is_customer=True,
-        viewset_path="crm.contacts.api.contacts.ContactViewSet",
-    )
+    api_resource = Resource("contact", _("Contact"), _("Contacts"), icon="user", is_customer=True)
 
     HOLDER_MODEL = ContactExternalId
     REFERRERS = ("clients", "deals", "notes", "posts", "user_links")
@@ -70,6 +57,8 @@ class Contact(Contactable, ExternallyIdentified, LinkedToClient, Tagged, CRMReso
     email_key = EmailKeyField(source="email", null=True)
     note = LongText(_("Note"), group="description", searched="long")
     client_id = RowId(_("Client"), "clients", type=FieldType.CLIENT, group="company", in_lists=True)
+    # The client while it is in the trash. Restoring the client moves the id back to `client_id`.
+    trashed_client_id = models.BigIntegerField(null=True, editable=False)
     first_name = TrimmedText(_("First name"), group="contact", searched="short")
     last_name = TrimmedText(_("Last name"), group="contact", searched="short")
     phone = TrimmedText(_("Telephone"), type=FieldType.PHONE, group="contact", in_lists=True, searched="numbers")
@@ -201,13 +190,7 @@ class ContactListQuerySet(TrashableQuerySet["ContactList"]):
 class ContactList(CRMResource):
     """A named list of contacts, such as the readers of a newsletter."""
 
-    api_resource = Resource(
-        "contact_list",
-        _("Contact list"),
-        _("Contact lists"),
-        icon="list",
-        viewset_path="crm.contacts.api.contact_lists.ContactListViewSet",
-    )
+    api_resource = Resource("contact_list", _("Contact list"), _("Contact lists"), icon="list")
 
     name = TrimmedCharField(max_length=255)
     name_key = NameKeyField(source="name", null=True)
@@ -224,11 +207,9 @@ class ContactList(CRMResource):
             # A list in the trash does not reserve its name.
             models.UniqueConstraint(
                 fields=["account", "name_key"], condition=Q(trashed_at=None), name="contact_list_name_key_unique"
-            ),
+            )
         ]
-        indexes = [
-            trash_index("contact_list"),
-        ]
+        indexes = [trash_index("contact_list")]
 
     def __str__(self) -> str:
         return self.name

@@ -2,7 +2,7 @@ from django.urls import path
 
 from accounts.tags.api import TagViewSet
 from core.api.routing import BULK, LIST
-from crm.contacts.api.contacts import ContactViewSet
+from crm.contacts.api import ContactViewSet
 
 urlpatterns = [
     path("app/contacts/bulk.json", ContactViewSet.as_view(BULK), name="crm-json-contacts-bulk"),

@@ -25,16 +25,19 @@ from core.api.fields import (
     to_object,
 )
 from core.api.filters import QueryDateTimeField, WireFilter, link_filter
-from core.api.serializers import ResourceSerializer, format_time
+from core.api.serializers import ResourceSerializer, declared_fields, format_time
 from core.errors import ConcurrentUpdate, FieldErrors
-from crm.clients.api.lookup import BulkClientLookup, ClientLookup
+from core.openapi.fields import WireFieldExtension
+from core.openapi.operations import RESPONSES
+from core.openapi.values import ID, TIME, JSONSchema, array_of, object_of, or_null
+from crm.clients.api import BulkClientLookup, ClientLookup
 from crm.clients.models import Client
 from crm.deals.models import Deal, DealQuerySet
 from crm.deals.stages import DealStage
-from crm.fields.api.values import DefinedFieldsField, DefinedFieldsSerializer
+from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer
 from crm.resources.api.fields import DerivedName, ExternalIds, is_try_update
-from crm.resources.api.filters import ExternalIdPairsFilter, ExternalIdsListFilters
-from crm.resources.api.views import ExternallyIdentifiedViewSet
+from crm.resources.api.filters import ConditionFilters, ExternalIdPairsFilter
+from crm.resources.api.views import ExternallyIdentifiedViewSet, describe_operations
 from crm.resources.external_ids import ExternallyIdentified
 
 
@@ -168,7 +171,7 @@ class StatusesFilter(WireFilter):
         return cast(DealQuerySet, rows).in_statuses(ids) if ids else rows.none()
 
 
-class DealFilters(ExternalIdsListFilters):
+class DealFilters(ConditionFilters):
     tag = TagFilter()
     external_ids = ExternalIdPairsFilter(Deal)
     client_id = link_filter()
@@ -230,3 +233,24 @@ class DealViewSet(ExternallyIdentifiedViewSet):
             "left_at": format_time(row.left_at, self.account.zone),
             "user_id": row.user_id,
         }
+
+
+# The OpenAPI document
+
+
+class NestedClientExtension(WireFieldExtension):
+    target_class = NestedClient
+
+    def request_schema(self) -> JSONSchema:
+        properties = {
+            name: WireFieldExtension.find_for(field).map_serializer_field(None, "request")
+            for name, field in declared_fields(NestedClientSerializer).items()
+            if not field.read_only
+        }
+        return {"type": "object", "properties": properties, "additionalProperties": True}
+
+
+describe_operations("deal")
+RESPONSES["list_stages"] = array_of(
+    object_of(status_id=or_null(ID), entered_at=TIME, left_at=or_null(TIME), user_id=ID)
+)

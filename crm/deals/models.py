@@ -14,7 +14,7 @@ from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.models import Status
 from accounts.tags.models import Tagged
 from accounts.users.models import User
-from core.db.derived import Derivation, insert_with, register
+from core.db.derived import Derivation
 from core.db.tenancy import foreign_object
 from core.registry import Resource
 from core.rows.additional_fields import NOT_SEARCHED, additional_fields
@@ -22,8 +22,8 @@ from core.rows.declared import CurrencyCode, Day, FieldType, LongText, Moment, N
 from core.rows.last_changes import LastChange, last_change_index
 from core.rows.trash import link_indexes, trash_index
 from core.search.declaration import Search
-from crm.clients.models import Client, LinkedToClient
-from crm.deals.stages import NEW_STAGES, keys_of_deals, outcomes_of, record_stages, stage_indexes
+from crm.clients.models import Client
+from crm.deals.stages import keys_of_deals, outcomes_of, record_stages, stage_indexes
 from crm.resources.external_ids import ExternalIdHolder, ExternallyIdentified
 from crm.resources.models import CRMResource, additional_fields_index, list_indexes
 
@@ -58,7 +58,7 @@ class DealQuerySet(AccessQuerySet["Deal"]):
         )
 
 
-class Deal(ExternallyIdentified, LinkedToClient, Tagged, CRMResource):
+class Deal(ExternallyIdentified, Tagged, CRMResource):
     """A sale, expected or closed."""
 
     api_resource = Resource("deal", _("Deal"), _("Deals"), icon="handshake")
@@ -85,7 +85,8 @@ class Deal(ExternallyIdentified, LinkedToClient, Tagged, CRMResource):
     origin = Text(_("Origin"), not_searched="the name of another system, shared by many deals")
     expected_close_date = Day(_("Expected close"), group="deal", in_lists=True)
     contact_id = RowId(_("Contact"), "contacts", type=FieldType.CONTACT, group="deal")
-    # The contact while it is in the trash. Restoring the contact moves the id back to `contact_id`.
+    # The client and the contact while they are in the trash. Restoring them moves the ids back.
+    trashed_client_id = models.BigIntegerField(null=True, editable=False)
     trashed_contact_id = models.BigIntegerField(null=True, editable=False)
     won_reason = Text(_("Reason for winning"), group="deal", not_searched="mostly one of a few texts")
     lost_reason = Text(_("Reason for losing"), group="deal", not_searched="mostly one of a few texts")
@@ -208,8 +209,3 @@ STAGES = Derivation(
     # `NEW_STAGES` writes the stages of new deals.
     concerns_new=lambda _deal: False,
 )
-
-
-def register_derivations() -> None:
-    insert_with(Deal, NEW_STAGES)
-    register(STAGES)

@@ -32,38 +32,19 @@ MAX_DELTAS = 500
 
 def stage_indexes() -> list[models.Index]:
     """Return the indexes of deals for the columns of the board, and for the filters by time."""
+    has_status, has_user = {"status_id__isnull": False}, {"responsible_id__isnull": False}
+    # PostgreSQL does not use the order of an index after `status_id IS NULL`, so deals without a status have indexes of their own.
+    indexes: dict[str, tuple[list[str], dict[str, Any]]] = {
+        "deal_by_position": (["status_id", "board_position"], has_status),
+        "deal_of_user_by_position": (["responsible_id", "status_id", "board_position"], has_status | has_user),
+        "deal_without_status": (["board_position"], {"status_id": None}),
+        "deal_of_user_without_status": (["responsible_id", "board_position"], {"status_id": None} | has_user),
+        "deal_by_closing": (["closed_at"], {"closed_at__isnull": False}),
+        "deal_by_expected_close": (["expected_close_date"], {"expected_close_date__isnull": False}),
+    }
     return [
-        models.Index(
-            fields=["account", "status_id", "board_position", "id"],
-            name="deal_by_position",
-            condition=Q(trashed_at=None, status_id__isnull=False),
-        ),
-        models.Index(
-            fields=["account", "responsible_id", "status_id", "board_position", "id"],
-            name="deal_of_user_by_position",
-            condition=Q(trashed_at=None, status_id__isnull=False, responsible_id__isnull=False),
-        ),
-        # PostgreSQL does not use the order of an index after `status_id IS NULL`, so deals without a status have indexes of their own.
-        models.Index(
-            fields=["account", "board_position", "id"],
-            name="deal_without_status",
-            condition=Q(trashed_at=None, status_id=None),
-        ),
-        models.Index(
-            fields=["account", "responsible_id", "board_position", "id"],
-            name="deal_of_user_without_status",
-            condition=Q(trashed_at=None, status_id=None, responsible_id__isnull=False),
-        ),
-        models.Index(
-            fields=["account", "closed_at", "id"],
-            name="deal_by_closing",
-            condition=Q(trashed_at=None, closed_at__isnull=False),
-        ),
-        models.Index(
-            fields=["account", "expected_close_date", "id"],
-            name="deal_by_expected_close",
-            condition=Q(trashed_at=None, expected_close_date__isnull=False),
-        ),
+        models.Index(fields=["account", *fields, "id"], name=name, condition=Q(trashed_at=None, **conditions))
+        for name, (fields, conditions) in indexes.items()
     ]
 
 

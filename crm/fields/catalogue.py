@@ -13,7 +13,7 @@ the catalogue, so that each field has the same name, label and type everywhere:
 - `Field.type` says how to show and edit the value (`FieldType`). For the types `user`, `status`, `client`, `contact` and `deal`, the value
   is an id. For `tags`, and for `choices`, it is a list of texts. For `date` it is a date, for `time` a datetime, for `number` and
   `money` a number.
-- `crm.resources.api.writing.write_row` writes values by these names, with the same validation as the JSON API.
+- `crm.resources.api.views.write_row` writes values by these names, with the same validation as the JSON API.
 
 The built-in fields are those that the models declare (`core.rows.declared`).
 """

@@ -53,33 +53,22 @@ class Operator(StrEnum):
     EMPTY = "empty"
 
 
-_TEXT = (Operator.CONTAINS, Operator.IS, Operator.NOT, Operator.EMPTY)
-_AMOUNT = (Operator.IS, Operator.AFTER, Operator.BEFORE, Operator.EMPTY)
-_CHOICE = (Operator.IS, Operator.NOT, Operator.EMPTY)
+_TEXTS = (FieldType.TEXT, FieldType.EMAIL, FieldType.PHONE, FieldType.LINK)
+_AMOUNTS = (FieldType.NUMBER, FieldType.MONEY)
+_TIMES = (FieldType.DATE, FieldType.TIME)
+_IDS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
 # The operators of a field, the most useful one first.
 OPERATORS: dict[FieldType, tuple[Operator, ...]] = {
-    FieldType.TEXT: _TEXT,
+    **dict.fromkeys(_TEXTS, (Operator.CONTAINS, Operator.IS, Operator.NOT, Operator.EMPTY)),
     FieldType.LONG_TEXT: (Operator.CONTAINS, Operator.EMPTY),
-    FieldType.EMAIL: _TEXT,
-    FieldType.PHONE: _TEXT,
-    FieldType.LINK: _TEXT,
-    FieldType.NUMBER: _AMOUNT,
-    FieldType.MONEY: _AMOUNT,
-    FieldType.DATE: (Operator.AFTER, Operator.BEFORE, Operator.IS, Operator.EMPTY),
-    FieldType.TIME: (Operator.AFTER, Operator.BEFORE, Operator.IS, Operator.EMPTY),
+    **dict.fromkeys(_AMOUNTS, (Operator.IS, Operator.AFTER, Operator.BEFORE, Operator.EMPTY)),
+    **dict.fromkeys(_TIMES, (Operator.AFTER, Operator.BEFORE, Operator.IS, Operator.EMPTY)),
     FieldType.BOOLEAN: (Operator.IS, Operator.EMPTY),
-    FieldType.CHOICE: _CHOICE,
-    FieldType.CHOICES: _CHOICE,
     FieldType.CURRENCY: (Operator.IS, Operator.NOT),
-    FieldType.USER: _CHOICE,
-    FieldType.STATUS: _CHOICE,
-    FieldType.CLIENT: _CHOICE,
-    FieldType.CONTACT: _CHOICE,
-    FieldType.DEAL: _CHOICE,
-    FieldType.TAGS: _CHOICE,
+    **dict.fromkeys(
+        (FieldType.CHOICE, FieldType.CHOICES, FieldType.TAGS, *_IDS), (Operator.IS, Operator.NOT, Operator.EMPTY)
+    ),
 }
-_TEXTS = (FieldType.TEXT, FieldType.EMAIL, FieldType.PHONE, FieldType.LINK)
-_IDS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
 
 
 def parameter_name(field: Field, operator: Operator) -> str:
@@ -163,7 +152,7 @@ class Condition:
             return rows.filter(self._compare_null(self.field.name))
         if self.field.type == FieldType.TAGS:
             return rows.filter(self._compare_tags())
-        if self.field.type in (FieldType.DATE, FieldType.TIME, FieldType.NUMBER, FieldType.MONEY):
+        if self.field.type in (*_TIMES, *_AMOUNTS):
             if self.field.name == "updated_at" and has_last_changes(rows.model):
                 return with_last_change(rows).filter(self._compare_order("last_changed_at"))
             return rows.filter(self._compare_order(self.field.name))

@@ -1,7 +1,7 @@
 """Definitions of fields: the label, the type and the rules that an account sets for additional fields.
 
 The value of a defined field stays in `additional_fields`, under the key of the definition. Names without a definition remain possible,
-and accept any value. `crm.fields.api.values` reads the values.
+and accept any value. `crm.fields.api` reads the values.
 """
 
 from typing import TYPE_CHECKING, Self
@@ -40,13 +40,7 @@ class FieldDefinitionQuerySet(models.QuerySet["FieldDefinition"]):
 class FieldDefinition(Ordered, TenantModel):
     """A field that the account defines for its clients, contacts or deals. Its key and its label are unique for the resource."""
 
-    api_resource = Resource(
-        "field_definition",
-        _("Field"),
-        _("Fields"),
-        icon="text-cursor-input",
-        viewset_path="crm.fields.api.definitions.FieldDefinitionViewSet",
-    )
+    api_resource = Resource("field_definition", _("Field"), _("Fields"), icon="text-cursor-input")
 
     class Target(models.TextChoices):
         CLIENT = "client", _("Clients")

@@ -12,6 +12,8 @@ from accounts.roles.permissions import IsTeam
 from core.api.fields import ChoiceField, DateTimeField, IntegerField, RelatedField, TextField, WireField
 from core.api.filters import ListFilters, WireFilter, link_filter
 from core.api.serializers import ResourceSerializer
+from core.openapi.fields import describe_field
+from core.openapi.values import ID, array_of
 from crm.notes.models import MAX_DURATION, Note, NoteQuerySet
 from crm.resources.api.views import CRMViewSet
 
@@ -62,3 +64,8 @@ class NoteViewSet(CRMViewSet):
     def get_queryset(self) -> NoteQuerySet:
         rows: NoteQuerySet = self.account.notes.live().limited_to(self.access)
         return rows
+
+
+# The OpenAPI document
+
+describe_field(IdListField, response=array_of(ID))

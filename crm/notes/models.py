@@ -93,10 +93,7 @@ class Note(CRMResource):
     mentioned_user_ids = ArrayField(models.BigIntegerField(), default=list, editable=False)
 
     search = Search(
-        name_field="excerpt",
-        long=("content",),
-        filters=("creator_id", "updater_id", "kind"),
-        is_ordered_by_name=False,
+        name_field="excerpt", long=("content",), filters=("creator_id", "updater_id", "kind"), is_ordered_by_name=False
     )
     objects = NoteQuerySet.as_manager()
 

@@ -10,6 +10,9 @@ from core.api.lists import Paged
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
 from core.errors import FieldError, FieldErrors
+from core.openapi.fields import FILLED_ID
+from core.openapi.operations import SHAPES, Shape
+from core.openapi.values import required_fields
 from crm.user_links.models import UserLink, UserLinkQuerySet
 
 # The fields that only a new link takes. The whole response may be sent back.
@@ -66,3 +69,9 @@ class UserLinkViewSet(Paged, ResourceViewSet):
 
     def perform_destroy(self, row: UserLink) -> None:
         row.erase()
+
+
+# The OpenAPI document: a user, and either a client or a contact.
+
+TARGETS = required_fields(("client_id", "contact_id"), FILLED_ID, "user_id")
+SHAPES[UserLinkSerializer] = Shape(rules={"oneOf": TARGETS})

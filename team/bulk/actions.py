@@ -23,7 +23,7 @@ from core.rows.trash import TrashedId
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
-from crm.resources.api.writing import read_values
+from crm.resources.api.views import read_values
 
 
 class BulkResult:

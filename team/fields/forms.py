@@ -43,7 +43,7 @@ from crm.clients.mistypings import doubts_of
 from crm.clients.models import Client
 from crm.deals.models import Deal
 from crm.fields.catalogue import REASON_NAMES, Field, fields_of
-from crm.resources.api.writing import write_row
+from crm.resources.api.views import write_row
 from crm.resources.models import CRMResource
 from team.fields.names import LINKS, people_of
 

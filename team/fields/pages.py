@@ -18,7 +18,7 @@ from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from crm.fields.api.definitions import FieldDefinitionSerializer, count_misfits
+from crm.fields.api import FieldDefinitionSerializer, count_misfits
 from crm.fields.models import MAX_DEFINITIONS, FieldDefinition
 
 Target = FieldDefinition.Target

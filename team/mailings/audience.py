@@ -17,7 +17,7 @@ from accounts.users.models import User
 from core.errors import FieldError
 from core.rows.trimmed import trim
 from core.rows.values import ValuesRow
-from crm.resources.consent import blocked_addresses
+from crm.resources.models import blocked_addresses
 from team.backers.queries import backers_of, backing_contacts_of
 
 # The maximum number of recipients of a message.

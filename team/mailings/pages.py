@@ -28,7 +28,7 @@ from core.http import throttling
 from core.pages.base import Page, redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.errors import error_sentence
-from crm.resources.consent import blocked_addresses
+from crm.resources.models import blocked_addresses
 from forum.forums.requests import ForumUserRequest
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post

@@ -46,7 +46,7 @@ from core.errors import Conflict, FieldError, Throttled
 from core.jobs.registry import has_time_left, job, periodic_job
 from crm.clients.models import Client
 from crm.contacts.models import Contact
-from crm.resources.consent import blocked_addresses, stop_contact
+from crm.resources.models import blocked_addresses, stop_contact
 from forum.notifications.emails import Sender, message_id, senders_of
 from forum.posts.models import Post
 from forum.texts.markdown import render

@@ -6,11 +6,10 @@ The field names come from the serializers. `tests/test_documents.py` compares th
 from accounts.statuses.api.statuses import StatusSerializer
 from accounts.users.models import User
 from core.api.resources import ResourceSerializer
-from crm.clients.api.views import ClientSerializer
-from crm.contacts.api.contact_lists import ContactListSerializer
-from crm.contacts.api.contacts import ContactSerializer
+from crm.clients.api import ClientSerializer
+from crm.contacts.api import ContactListSerializer, ContactSerializer
 from crm.deals.api import DealSerializer
-from crm.fields.api.definitions import FieldDefinitionSerializer
+from crm.fields.api import FieldDefinitionSerializer
 from crm.notes.api import NoteSerializer
 from crm.user_links.api import UserLinkSerializer
 from forum.comments.api import CommentAsPostSerializer, CommentSerializer

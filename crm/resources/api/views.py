@@ -1,13 +1,16 @@
-"""The bases of the views of clients, contacts, contact lists and deals in the Account API (JSON)."""
+"""The bases of the views of clients, contacts, contact lists and deals in the Account API (JSON), and writes by pages and imports."""
 
-from typing import Any, cast
+from collections.abc import Mapping
+from typing import Any, TypeVar, cast
 
 from django.http import HttpResponse
 from rest_framework.response import Response
 
 from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
-from core.api.fields import MISSING, BooleanField, to_list, to_object
+from accounts.tags.openapi import TAGS
+from accounts.users.models import User
+from core.api.fields import MAX_NAME_LENGTH, MISSING, BooleanField, to_list, to_object
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
@@ -15,13 +18,20 @@ from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_err
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from core.http.errors import envelope
+from core.openapi.components import API_TOKEN, error_schema
+from core.openapi.fields import NOT_BLANK, XML_TEXT, TextExtension, describe_field
+from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES
+from core.openapi.schema import JSONOperationSchema
+from core.openapi.values import NAME, JSONSchema, array_of, object_of, required_fields
+from core.registry import registry
 from core.rows.trash import TrashableQuerySet
-from crm.fields.api.conditions import ConditionListing
-from crm.resources.api.fields import ExternalIds
-from crm.resources.api.filters import ExternalIdPairs, external_ids_in
-from crm.resources.api.lookup import BulkLookup, Lookup
+from crm.fields.catalogue import defined_name
+from crm.resources.api.fields import BulkLookup, DerivedName, ExternalIds, Lookup
+from crm.resources.api.filters import ConditionListing, ExternalIdPairs, external_ids_in
 from crm.resources.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified, normalize_value
 from crm.resources.models import CRMResource
+
+RowT = TypeVar("RowT", bound=CRMResource)
 
 
 class CRMViewSet(Listing, ResourceViewSet):
@@ -248,3 +258,111 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
                 for key in others
             )
         return {**given, "external_ids": {**own, **pairs}}
+
+
+# The OpenAPI document
+
+VALUE = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
+EXTERNAL_IDS = {
+    "type": "object",
+    "propertyNames": {"pattern": f"^{ExternalIds.KEY.pattern}$"},
+    "additionalProperties": VALUE,
+}
+EXTERNAL_ID_PAIRS = {**EXTERNAL_IDS, "additionalProperties": {**VALUE, **NOT_BLANK}, "maxProperties": MAX_EXTERNAL_IDS}
+GIVEN_VALUE = {**VALUE, "type": ["string", "number", "null"], **NOT_BLANK}
+describe_field(ExternalIds, request={**EXTERNAL_ID_PAIRS, "additionalProperties": GIVEN_VALUE}, response=EXTERNAL_IDS)
+describe_field(ExternalIdPairs, request=EXTERNAL_ID_PAIRS)
+
+
+class DerivedNameExtension(TextExtension):
+    """The schema of a name. A blank name is derived from other fields."""
+
+    target_class = DerivedName
+
+    def request_schema(self) -> JSONSchema:
+        return {"type": ["string", "number", "null"], "maxLength": self.target.max_length, **XML_TEXT}
+
+
+# A rule between fields: a name, or a field that the name is derived from.
+NAMES = required_fields(("name", "first_name", "last_name", "email"), {"type": ["string", "number"], **NOT_BLANK})
+
+
+def describe_operations(key: str) -> None:
+    """Add the schemas of the operations of a resource with external ids, tags and bulk creates."""
+    QUERY_PARAMETERS[f"put_{key}_by_external_id"] = {"external_ids": {**EXTERNAL_ID_PAIRS, "minProperties": 1}}
+    RESPONSES[f"list_{key}_tags"] = TAGS
+    BODIES[f"create_{key}s"], RESPONSES[f"create_{key}s"] = bulk_body, bulk_response
+
+
+def bulk_body(schema: JSONOperationSchema) -> JSONSchema:
+    """Return the schema of a bulk create. An item may be any JSON value, because each item has a result of its own."""
+    view = cast(BulkViewSet, schema.view)
+    items = {"anyOf": [schema.input_component(view.serializer_class), {}]}
+    properties: JSONSchema = {"api_token": API_TOKEN, f"{view.key}s": array_of(items, maxItems=view.MAX_BULK_ITEMS)}
+    properties |= {name: {"description": "Allowed here as in each item."} for name in view.body_keys}
+    return {"type": "object", "properties": properties, "required": [f"{view.key}s"], "additionalProperties": True}
+
+
+def bulk_response(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    """Return the schema of the results of a bulk create."""
+    row = schema.output_component(schema.view.serializer_class)
+    written = object_of({"status": {"enum": [201, 200]}, schema.view.key: row})
+    pending = {**array_of(NAME), "description": "As in the header X-Pending-Links, for this item."}
+    written["properties"] = {**written["properties"], "pending_links": pending}
+    return array_of({"anyOf": [written, error_schema(422, status={"const": 422})]})
+
+
+# Writes by pages and imports, with the same validation as in the JSON API
+
+
+def write_row(row: RowT, data: Mapping[str, object], *, by: User) -> RowT:
+    """Validate the data, and create the row, which is a new instance of its account, or update it.
+
+    Call this function in a transaction. To update, the caller must have locked the row. `data` has the values by the names of
+    `crm.fields.catalogue`, such as `email` or `additional_fields[size]`. Raise FieldErrors. The errors of defined fields have the same names.
+    """
+    try:
+        values = read_values(row, data, by=by, is_new=row._state.adding)
+    except FieldErrors as caught:
+        raise FieldErrors(map(name_defined_field, caught.errors)) from None
+    row.write(values, by=by)
+    return row
+
+
+def read_values(row: CRMResource, data: Mapping[str, object], *, by: User, is_new: bool) -> dict[str, object]:
+    """Return the valid values for a row, as the JSON API reads them. Raise FieldErrors. With `is_new`, required fields must be there."""
+    viewset = cast(type[CRMViewSet], registry.find_by_model(type(row)).viewset)
+    context = {"account": row.account, "access": by.access, "lookup": viewset.lookup_class(row.account, by.access)}
+    serializer = viewset.serializer_class(
+        None if is_new else row, data=nested(data), partial=not is_new, context=context
+    )
+    return serializer.read()
+
+
+def name_defined_field(error: FieldError) -> FieldError:
+    """Return the error with the name of the defined field that it is about."""
+    params = error.params or {}
+    inner = params.get("error")
+    if error.field == "additional_fields" and "key" in params and isinstance(inner, FieldError):
+        return FieldError(defined_name(str(params["key"])), inner.message, inner.code, inner.params)
+    return error
+
+
+def nested(data: Mapping[str, object]) -> dict[str, object]:
+    """Return the data with the values of `additional_fields[key]` in an object, as the JSON API takes them."""
+    values: dict[str, object] = {}
+    fields: dict[str, object] = {}
+    for name, value in data.items():
+        key = key_in(name)
+        if key is None:
+            values[name] = value
+        else:
+            fields[key] = value
+    return {**values, "additional_fields": fields} if fields else values
+
+
+def key_in(name: str) -> str | None:
+    """Return the key in a name such as `additional_fields[size]`, or None for another name."""
+    return (
+        name[len("additional_fields[") : -1] if name.startswith("additional_fields[") and name.endswith("]") else None
+    )

@@ -12,7 +12,7 @@ from accounts.layout.forms import Form
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from crm.contacts.models import ContactList
-from crm.resources.api.writing import write_row
+from crm.resources.api.views import write_row
 from team.menu.pages import ActionsPage, TeamPage, TeamRequest
 
 

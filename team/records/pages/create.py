@@ -26,7 +26,7 @@ from crm.clients.similar import find_similar
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
 from crm.fields.catalogue import Field, fields_of
-from crm.resources.api.writing import write_row
+from crm.resources.api.views import write_row
 from crm.resources.models import CRMResource
 from team.fields.forms import AskingForm, find_clients, form_field, initial_value
 from team.lists.declarations import LISTS
@@ -53,7 +53,7 @@ def clients_of(request: TeamRequest) -> QuerySet[Client]:
 
 
 class RecordForm(AskingForm):
-    """A form for some fields of a new client, contact or deal. `crm.resources.api.writing.write_row` validates the values."""
+    """A form for some fields of a new client, contact or deal. `crm.resources.api.views.write_row` validates the values."""
 
     def __init__(self, *args: Any, fields: Iterable[Field], row: CRMResource, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

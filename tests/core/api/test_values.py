@@ -16,9 +16,8 @@ from core.api.fields import BooleanField, ScalarField, TextField, WireField
 from core.api.serializers import ResourceSerializer
 from core.errors import FieldError
 from core.http.times import to_time
-from crm.clients.api.views import ClientSerializer
-from crm.contacts.api.contact_lists import ContactListSerializer
-from crm.contacts.api.contacts import ContactSerializer
+from crm.clients.api import ClientSerializer
+from crm.contacts.api import ContactListSerializer, ContactSerializer
 from crm.deals.api import DealSerializer, NestedClientSerializer
 from forum.comments.api import CommentOnPostSerializer
 from forum.posts.api import PostSerializer

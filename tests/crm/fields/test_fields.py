@@ -8,7 +8,7 @@ from core.errors import FieldErrors
 from core.registry import registry
 from crm.clients.models import Client
 from crm.fields.catalogue import GROUPS, builtin_fields, fields_of, grouped
-from crm.resources.api.writing import write_row
+from crm.resources.api.views import write_row
 from tests.support.factories import make_client, make_field_definition
 from tests.support.tables import table
 

@@ -6,9 +6,9 @@ from django.db import transaction
 from accounts.users.invitations import Invitation
 from accounts.users.models import User
 from core.errors import FieldError, FieldErrors
-from crm.clients.api.lookup import ClientLookup
+from crm.clients.api import ClientLookup
 from crm.clients.models import Client
-from crm.resources.api.writing import write_row
+from crm.resources.api.views import write_row
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact, make_deal
 from tests.support.tables import table

@@ -1,21 +1,19 @@
-"""Contacts in the Account API (JSON)."""
+"""Contacts and contact lists in the Account API (JSON)."""
 
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
 from accounts.tags.api import TagFilter
 from core.api.additional_fields import CUSTOM_FIELDS
-from core.api.fields import (
-    IntegerField,
-    RelatedListField,
-    TagsField,
-)
-from core.api.filters import WireFilter, link_filter
-from crm.contacts.models import Contact, ContactListMembership, ContactQuerySet
-from crm.fields.api.values import DefinedFieldsField, DefinedFieldsSerializer
-from crm.resources.api.fields import DerivedName, ExternalIds
-from crm.resources.api.filters import EmailFilter, ExternalIdPairsFilter, ExternalIdsListFilters
-from crm.resources.api.lookup import BulkLookup
-from crm.resources.api.views import ExternallyIdentifiedViewSet
+from core.api.fields import IntegerField, RelatedListField, TagsField
+from core.api.filters import ListFilters, WireFilter, link_filter
+from core.api.serializers import ResourceSerializer
+from core.api.unique_names import UniqueNameField
+from core.openapi.operations import SHAPES, Shape
+from crm.contacts.models import Contact, ContactList, ContactListMembership, ContactListQuerySet, ContactQuerySet
+from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer
+from crm.resources.api.fields import BulkLookup, DerivedName, ExternalIds
+from crm.resources.api.filters import ConditionFilters, EmailFilter, ExternalIdPairsFilter
+from crm.resources.api.views import NAMES, CRMViewSet, ExternallyIdentifiedViewSet, describe_operations
 
 
 class ContactSerializer(DefinedFieldsSerializer):
@@ -45,7 +43,7 @@ class ContactListFilter(WireFilter):
         return rows.filter(Exists(memberships.filter(contact_id=OuterRef("id"))))
 
 
-class ContactFilters(ExternalIdsListFilters):
+class ContactFilters(ConditionFilters):
     tag = TagFilter()
     external_ids = ExternalIdPairsFilter(Contact)
     email = EmailFilter()
@@ -72,3 +70,35 @@ class ContactViewSet(ExternallyIdentifiedViewSet):
         self, lookup: BulkLookup, bodies: list[dict[str, object]], nested_clients: list[dict[str, object]]
     ) -> None:
         lookup.look_up_holders(Contact, bodies)
+
+
+class ContactListSerializer(ResourceSerializer):
+    model = ContactList
+    creator_id = updater_id = None
+
+    name = UniqueNameField(lambda account: account.contact_lists.live(), required=True)
+    contacts_count = IntegerField(read_only=True)
+
+
+class ContactListFilters(ListFilters):
+    creator_id = link_filter()
+    updater_id = link_filter()
+
+
+class ContactListViewSet(CRMViewSet):
+    model = ContactList
+    serializer_class = ContactListSerializer
+    filterset_class = ContactListFilters
+
+    def get_list_queryset(self) -> ContactListQuerySet:
+        rows: ContactListQuerySet = self.account.contact_lists.live()
+        return rows
+
+    def get_queryset(self) -> ContactListQuerySet:
+        return self.get_list_queryset().with_counts(self.access)
+
+
+# The OpenAPI document
+
+SHAPES[ContactSerializer] = Shape(rules={"required": None, "anyOf": NAMES})
+describe_operations("contact")
