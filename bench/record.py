@@ -21,7 +21,7 @@ import psycopg
 from bench.cases import HTML, UNIQUE, Case, pages, requests_of_apis
 from bench.data import ROOT
 from bench.wrk import LoadError
-from config.local.processes import outcome
+from config.local.postgres import outcome
 
 # How often each request is recorded.
 RECORDINGS = 3

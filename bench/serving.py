@@ -15,7 +15,7 @@ from bench.cases import UNIQUE, Case
 from bench.data import ROOT
 from bench.machine import children, is_worker, memory
 from bench.wrk import LoadError
-from config.local.processes import ProcessGroup
+from config.local.postgres import ProcessGroup
 from config.local.run import ALLOCATOR_VARIABLES
 
 # The only difference between the service and its twin.

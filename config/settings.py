@@ -28,7 +28,7 @@ _read = ENVIRONMENT.read
 VERSION = "0.1.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# Production needs these three settings. `config.checks` reports those that are not set.
+# Production needs these three settings. `config.apps` reports those that are not set.
 SECRET_KEY = _read("SECRET_KEY", "", "The secret key for signatures; at least 50 random characters.")
 BASE_DOMAIN = _read(
     "BASE_DOMAIN", "localhost", "The domain of all accounts: the account acme has the address acme.BASE_DOMAIN.", domain

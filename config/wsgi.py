@@ -1,22 +1,28 @@
-"""The WSGI application: Django, with the limits of a process and the access log around it."""
+"""The WSGI application: Django, with the limits of a process and the access log around it.
+
+The access log has one line for each request, with its id, which the response has as `X-Request-Id`.
+"""
 
 import io
+import logging
 import os
 import re
+import secrets
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
 from django.http import FileResponse, StreamingHttpResponse
 
-from config.access_log import AccessLine
-from config.limits import Slots, Stream
 from core.limits import client_address
 from core.limits.request_shares import is_answering
+from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
@@ -30,10 +36,114 @@ PROBES = ("/healthz", "/readyz")
 # Methods whose requests may be complete without a body.
 METHODS_WITHOUT_BODY = ("GET", "HEAD", "DELETE", "OPTIONS")
 
+logger = logging.getLogger(ACCESS_LOG)
+
+# Most paths match this, and are logged unchanged.
+_PLAIN = re.compile("[A-Za-z0-9/._~-]+")
 # The paths of the APIs, of categories and of the pages of a forum, with one slash at the end.
 _TRAILING_SLASH = re.compile(
     r"(?:.+\.(?:json|xml)|/(?!static/)[^/]+|/app/(?:posts|suggestions|roadmap|feed\.atom)(?:/[^/]+)*)/", re.DOTALL
 )
+
+
+class AccessLine:
+    """The line of one request. `start` is the `start_response` of its application."""
+
+    __slots__ = ("_started_at", "environ", "headers", "id", "status_line")
+
+    def __init__(self, environ: "WSGIEnvironment") -> None:
+        self._started_at = perf_counter()
+        self.environ = environ
+        self.id = secrets.token_hex(8)
+        # The status if the application raises an exception.
+        self.status_line = "500 Internal Server Error"
+        self.headers: list[tuple[str, str]] = []
+
+    def start(self, line: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
+        """Take the status line and the headers of the response, and add the id."""
+        self.status_line = line
+        self.headers = [*headers, ("X-Request-Id", self.id)]
+
+    def write(self) -> None:
+        logger.info(
+            "%s %s %s %s %s %.1fms %s",
+            self.id,
+            self.environ["REQUEST_METHOD"],
+            redact(host(self.environ) + target(self.environ)),
+            self.status_line[:3],
+            next((value for name, value in self.headers if name == "Content-Length"), "-"),
+            (perf_counter() - self._started_at) * 1000,
+            self.environ.get("rostrum.user", "-"),
+        )
+
+
+def host(environ: "WSGIEnvironment") -> str:
+    # The part before an @ would be credentials.
+    return quote(environ.get("HTTP_HOST", "").rpartition("@")[2][:260], safe=".:[]-")
+
+
+def target(environ: "WSGIEnvironment") -> str:
+    if not environ.get("QUERY_STRING") and _PLAIN.fullmatch(environ.get("PATH_INFO", "")):
+        return str(environ["PATH_INFO"])
+    path = quote(environ.get("PATH_INFO", "").encode("latin-1", "replace"), safe="/:@!$&'()*+,;=~.-_")
+    path = omit_inner_query(path)
+    query = quote(redact_query(environ.get("QUERY_STRING", "")), safe="=&%+/:@!$'()*,;?~.-_[]")
+    return path + ("?" + query if query else "")
+
+
+class Slots:
+    """A limit of the requests that run at a time.
+
+    The server has more threads than there are slots. A thread that finds no slot waits while other requests end. When none has ended
+    for `timeout` seconds, such as while the database does not answer, all waiting requests are rejected. So the threads without a slot
+    soon answer `/healthz` and `/readyz`, however many requests arrive.
+    """
+
+    def __init__(self, number: int, timeout: float) -> None:
+        self.timeout = timeout
+        self._free = number
+        self._changed_at = monotonic()
+        self._released = threading.Condition()
+
+    def acquire(self) -> bool:
+        """Take a slot and return True, or return False if none is released in time."""
+        with self._released:
+            while not self._free:
+                remaining = self._changed_at + self.timeout - monotonic()
+                if remaining <= 0:
+                    return False
+                self._released.wait(remaining)
+            self._free -= 1
+            if not self._free:
+                self._changed_at = monotonic()
+            return True
+
+    def release(self) -> None:
+        with self._released:
+            self._free += 1
+            self._changed_at = monotonic()
+            self._released.notify()
+
+
+class Stream:
+    """A streamed response. `release` is called once, when the response is closed."""
+
+    def __init__(self, response: StreamingHttpResponse, release: Callable[[], None]) -> None:
+        self.response, self.release = response, release
+        self.is_closed = False
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self.response)
+
+    def close(self) -> None:
+        if not self.is_closed:
+            self.is_closed = True
+            self.response.close()
+            self.release()
+
+    def __del__(self) -> None:
+        # The server does not close a response that it cannot begin to send.
+        self.close()
 
 
 class Application:
@@ -125,10 +235,7 @@ def read_body(environ: "WSGIEnvironment") -> bool:
 
 def reject(line: AccessLine, status: int) -> list[bytes]:
     """Return the content of a response with 503, or 400 to an incomplete body. Neither middleware nor the database are used."""
-    from core.error_responses import (
-        incomplete_request,  # after Django's setup
-        unavailable,  # after Django's setup
-    )
+    from core.error_responses import incomplete_request, unavailable  # after Django's setup
 
     remove_charset(line.environ)
     request = WSGIRequest(line.environ)

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.migrations import RunSQL
 from django.db.migrations.loader import MigrationLoader
 
-from core.rows.tables import foreign_keys, links
+from core.management.autodetector import foreign_keys, links
 from core.rows.trash import Trashable
 from core.search.declaration import Search
 from crm.clients.models import Client

@@ -14,8 +14,7 @@ from core.db.fields import AccountIdField
 from core.db.tenancy import account_of
 from core.registry import registry
 from core.rows.access import ALL_ROWS
-from core.rows.limited_rows import LimitedQuerySet
-from core.rows.trash import Trashable
+from core.rows.trash import LimitedQuerySet, Trashable
 from core.search.declaration import Search
 
 # Fields of a model that only the pages serve.

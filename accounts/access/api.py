@@ -8,8 +8,7 @@ from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer
-from core.api.unique_names import UniqueNameField
+from core.api.serializers import ResourceSerializer, UniqueNameField
 
 
 class GroupSerializer(ResourceSerializer):

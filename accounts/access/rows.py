@@ -9,8 +9,7 @@ A link to a row that the user may not access shows its id and nothing else. A us
 
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from core.rows.limited_rows import LimitedQuerySet
-from core.rows.trash import Trashable
+from core.rows.trash import LimitedQuerySet, Trashable
 
 if TYPE_CHECKING:
     from accounts.users.models import User

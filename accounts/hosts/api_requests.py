@@ -3,14 +3,14 @@
 from typing import TYPE_CHECKING
 
 from accounts.hosts.requests import AccountRequest
-from core.http import api_requests
+from core.http.requests import RequestOfAPI
 
 if TYPE_CHECKING:
     from accounts.tokens.models import APIToken
     from accounts.users.models import User
 
 
-class APIRequest(api_requests.RequestOfAPI):
+class APIRequest(RequestOfAPI):
     """DRF's request after authentication. The type is only used in annotations."""
 
     _request: AccountRequest

@@ -21,7 +21,7 @@ from core.error_responses import share_exceeded, unavailable
 from core.errors import ShareExceeded
 from core.http.negotiation import expects_html
 from core.limits.request_shares import hold_share
-from core.pages.language import language_of
+from core.pages.formatting import language_of
 
 
 class PagesMiddleware:

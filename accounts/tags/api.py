@@ -16,7 +16,7 @@ from core.api.views import JSONViewSet
 from core.db.tenancy import fold
 from core.errors import FieldErrors
 from core.registry import registry
-from core.rows.limited_rows import limit
+from core.rows.trash import limit
 from core.rows.trimmed import trim
 
 if TYPE_CHECKING:

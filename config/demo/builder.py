@@ -30,7 +30,11 @@ FILE = Path(__file__).with_name("account.toml")
 BARE_POSTS = 3
 # A comment without a date is written within this time after the one before it.
 MAX_COMMENT_DELAY = timedelta(days=30)
+# The program that sent the suggestions and comments.
+BROWSER = "Mozilla/5.0"
 
+# Values by name, of a row or of an entry of a file.
+Values = dict[str, Any]
 Row = TypeVar("Row", bound=CRMResource)
 
 
@@ -43,11 +47,13 @@ class DemoBuilder:
 
     def __init__(self, account: Account, owner: User):
         self.account, self.owner = account, owner
-        self.content: dict[str, Any] = tomllib.loads(FILE.read_text())
+        self.content: Values = tomllib.loads(FILE.read_text())
         self.now = timezone.now()
         # A fixed seed: every demo account has the same content.
         self.random = Random(2009)  # noqa: S311
         self.users = {owner.login: owner}
+        # Hashing a password for each user would be slow, and nobody signs in as most of them.
+        self.unusable_password = make_password(None)
         self.clients: dict[str, Client] = {}
         # The deals of account.toml, which `add_customers` adds.
         self.deals: dict[str, Deal] = {}
@@ -85,30 +91,25 @@ class DemoBuilder:
     # People and forums
 
     def add_users(self) -> None:
-        named_users = self.content["users"]
+        named_users, new_users = self.content["users"], []
         voters = [{"login": ascii_of(name.split()[0]), "name": name} for name in self.content["voters"]["names"]]
-        # Hashing a password for each user would be slow, and nobody signs in as most of them.
-        unusable = make_password(None)
-        new_users = []
         for entry in (*named_users, *voters):
-            values = {name: entry[name] for name in ("name", "description", "www") if name in entry}
             # Named users write posts and comments, so they joined before the first post.
-            values["created_at"] = self.ago(735 if entry in named_users else 720 * self.random.random() ** 0.5)
+            created_at = self.ago(735 if entry in named_users else 720 * self.random.random() ** 0.5)
             if entry["login"] == self.owner.login:
-                save(self.owner, **values)
-                save(self.account, created_at=values["created_at"])
-                continue
-            user = User(
-                account=self.account,
-                login=entry["login"],
-                email=f"{entry['login']}@example.com",
-                role=entry.get("role", User.Role.MEMBER),
-                password=self.owner.password if entry.get("sign_in") else unusable,
-                **values,
-            )
-            self.users[user.login] = user
-            new_users.append(user)
+                save(self.owner, **pick(entry, "name", "description", "www"), created_at=created_at)
+                save(self.account, created_at=created_at)
+            else:
+                new_users.append(self.new_user(entry, created_at=created_at))
         User.objects.bulk_create(new_users)
+
+    def new_user(self, entry: Values, *, created_at: datetime) -> User:
+        user = User(account=self.account, created_at=created_at, email=f"{entry['login']}@example.com")
+        user.password = self.owner.password if entry.get("sign_in") else self.unusable_password
+        for name, value in pick(entry, "login", "role", "name", "description", "www").items():
+            setattr(user, name, value)
+        self.users[user.login] = user
+        return user
 
     def add_forums(self) -> None:
         first, second = self.account.forums.get(), dict(self.content["second_forum"])
@@ -119,26 +120,21 @@ class DemoBuilder:
         first_category = self.account.categories.get(forum_id=forum.id)
         first_category.write(name=names[0])
         self.categories = {None: self.account.categories.get(forum_id=first.id), names[0]: first_category}
-        other_names = (
-            *((first.id, name) for name in self.content["categories"]),
-            *((forum.id, name) for name in names[1:]),
-        )
-        for forum_id, name in other_names:
-            self.categories[name] = Category(account=self.account, forum_id=forum_id)
-            self.categories[name].write(name=name)
+        for forum_id, other_names in ((first.id, self.content["categories"]), (forum.id, names[1:])):
+            for name in other_names:
+                self.categories[name] = Category(account=self.account, forum_id=forum_id)
+                self.categories[name].write(name=name)
 
     # Posts, comments and votes
 
     def add_posts(self) -> None:
         statuses = self.statuses(Status.Kind.POST)
         for entry in self.content["posts"]:
-            values = {name: entry[name] for name in ("kind", "private", "tags") if name in entry}
+            values = pick(entry, "kind", "private", "tags")
             post = self.posts.get(entry["title"])
             if post is None:
                 category = self.categories[entry.get("category")]
-                post = Post(
-                    account=self.account, forum_id=category.forum_id, category_id=category.id, agent="Mozilla/5.0"
-                )
+                post = Post(account=self.account, forum_id=category.forum_id, category_id=category.id, agent=BROWSER)
                 post.requires_approval = entry.get("waiting", False)
                 values |= {"title": entry["title"], "content": entry["content"].strip(), "status": statuses["new"]}
                 self.posts[entry["title"]] = post
@@ -156,7 +152,7 @@ class DemoBuilder:
                 moments.append(max(self.ago(days), previous + timedelta(hours=1)))
             self.add_comments(post, entry)
 
-    def add_comments(self, post: Post, entry: dict[str, Any]) -> None:
+    def add_comments(self, post: Post, entry: Values) -> None:
         texts = entry.get("comments", [])
         end = self.ago(entry.get("merged", 0))
         moment = post.created_at
@@ -168,7 +164,7 @@ class DemoBuilder:
             if post.id == self.comments[0].post_id and number == 0:
                 comment = self.comments[0]
             else:
-                comment = post.comment(by=self.users[login], text=text, agent="Mozilla/5.0")
+                comment = post.comment(by=self.users[login], text=text, agent=BROWSER)
                 self.comments.append(comment)
             comment.created_at = comment.updated_at = moment
 
@@ -183,14 +179,12 @@ class DemoBuilder:
             others = [user for user in self.users.values() if user is not author and user.created_at < end]
             for user in [author, *self.random.sample(others, entry["votes"] - 1)] if entry["votes"] else ():
                 moment = self.pick_time(max(post.created_at, user.created_at), end, early=2)
-                vote = {"post_id": post.id, "user_id": user.id, "created_at": moment}
-                votes.append(Vote(account=self.account, **vote))
+                votes.append(Vote(account=self.account, post_id=post.id, user_id=user.id, created_at=moment))
                 post.votes_cache += 1
-            for name in entry.get("clients", ()):
-                moment = self.pick_time(max(post.created_at, self.clients[name].created_at), self.now)
-                vote = {"post_id": post.id, "client_id": self.clients[name].id, "created_at": moment}
-                theo = self.users["theo"].id
-                for_clients.append(ProxyVote(account=self.account, user_id=theo, **vote))
+            for client in (self.clients[name] for name in entry.get("clients", ())):
+                moment = self.pick_time(max(post.created_at, client.created_at), self.now)
+                ids = {"post_id": post.id, "client_id": client.id, "user_id": self.users["theo"].id}
+                for_clients.append(ProxyVote(account=self.account, created_at=moment, **ids))
         self.account.votes.bulk_create(votes)
         rewrite(self.posts.values(), "votes_cache")
         # A trigger counts these votes.
@@ -227,28 +221,26 @@ class DemoBuilder:
             self.clients[client.name] = client
         Client.flush(list(self.clients.values()))
 
-        contacts, main_contacts = [], []
+        contacts: dict[Client, list[Contact]] = {}
         for client_entry in self.content["clients"]:
             client = self.clients[client_entry["name"]]
-            for number, entry in enumerate(client_entry.get("contacts", ())):
+            for entry in client_entry.get("contacts", ()):
                 values = {name: value for name, value in entry.items() if name != "lists"}
                 values["contact_list_ids"] = [self.lists[name].id for name in entry.get("lists", ())]
                 values["client_id"] = client.id
                 contact = self.new(Contact, values, created_at=client.created_at, by="theo")
-                contacts.append(contact)
-                if number == 0:
-                    main_contacts.append((client, contact))
-        Contact.flush(contacts)
-        for client, contact in main_contacts:
-            client.contact_id = contact.id
-        rewrite([client for client, _ in main_contacts], "contact_id")
+                contacts.setdefault(client, []).append(contact)
+        Contact.flush([contact for listed in contacts.values() for contact in listed])
+        for client, (main_contact, *_) in contacts.items():
+            client.contact_id = main_contact.id
+        rewrite(contacts, "contact_id")
 
     def add_tasks(self) -> list[Post]:
         new = self.account.default_status(Status.Kind.POST)
         hour = self.now.replace(minute=0, second=0, microsecond=0)
         tasks = []
         for entry in self.content["tasks"]:
-            values = {name: entry[name] for name in ("title", "content", "priority", "closed") if name in entry}
+            values = pick(entry, "title", "content", "priority", "closed")
             values |= {"task_kind": entry["kind"], "responsible_id": self.users[entry["for"]].id, "status": new}
             if "client" in entry:
                 values["client_id"] = self.clients[entry["client"]].id
@@ -261,7 +253,7 @@ class DemoBuilder:
         return tasks
 
     def new(
-        self, model: type[Row], values: dict[str, Any], *, by: str, days: int = 0, created_at: datetime | None = None
+        self, model: type[Row], values: Values, *, by: str, days: int = 0, created_at: datetime | None = None
     ) -> Row:
         """Return a row of the CRM with these values. The caller flushes several rows together."""
         row = model(account=self.account)
@@ -287,10 +279,9 @@ class DemoBuilder:
 
     def set_times(self, tasks: list[Post]) -> None:
         """Replace the times of status changes, comments, posts and tasks, which the models set to now."""
-        changes = []
-        for change in self.account.status_changes.order_by("id"):
+        changes = list(self.account.status_changes.order_by("id"))
+        for change in changes:
             change.created_at = self.status_times[change.post_id].pop(0)
-            changes.append(change)
         posts = {post.id: post for post in self.posts.values()}
         for post in posts.values():
             post.updated_at = post.created_at
@@ -330,6 +321,11 @@ class DemoBuilder:
         """Return a random time between two times. A higher `early` makes a time near the start more likely."""
         share: float = self.random.random() ** early
         return start + max(end - start, timedelta()) * share
+
+
+def pick(entry: Values, *names: str) -> Values:
+    """Return the values that the entry has under these names."""
+    return {name: entry[name] for name in names if name in entry}
 
 
 def ascii_of(text: str) -> str:

@@ -1,19 +1,16 @@
 """The customers of the demo account: clients, contacts, deals with their history, tasks, notes, links and views."""
 
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from random import Random
-from typing import Any
 from urllib.parse import parse_qsl, urlencode
-
-from django.contrib.auth.hashers import make_password
 
 from accounts.statuses.models import Status
 from accounts.users.models import User
-from config.demo.builder import DemoBuilder, ascii_of
+from config.demo.builder import DemoBuilder, Values, ascii_of, pick
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
@@ -25,31 +22,13 @@ from forum.votes.models import ProxyVote
 from team.lists.saved_views import SavedView
 
 FILE = Path(__file__).with_name("crm.toml")
-NUMBER_OF_CLIENTS = 300
-# One of them is in the trash.
-NUMBER_OF_DEALS = 121
 # The rate at which a price in EUR is converted to PLN.
 PLN_RATE = Decimal("4.25")
-# The share of clients that are persons, and of the deals of Polish clients in PLN.
-SHARE_OF_PERSONS, SHARE_IN_PLN = 0.12, 0.5
-# The numbers of open tasks by the days until they are due.
-OPEN_TASKS = ((-9, 2), (-4, 3), (-2, 4), (-1, 4), (0, 9), (1, 6), (2, 5), (3, 4), (5, 4), (8, 6), (14, 6), (25, 5))
-NUMBER_OF_DONE_TASKS = 70
-NUMBER_OF_NOTES = 260
-NUMBER_OF_VOTES = 240
 WON, LOST = "won", "lost"
 # Deals that were closed more days ago than this belong to the oldest clients.
 MAX_OPEN_DAYS = 60
-
-
-@dataclass
-class PlannedDeal:
-    """A deal in its first status, and the statuses that it will get: their times and the values."""
-
-    values: dict[str, object]
-    created_at: datetime
-    by: str
-    moves: list[tuple[datetime, dict[str, object]]]
+# The times at which a deal gets further statuses, and the values.
+Moves = list[tuple[datetime, Values]]
 
 
 class CRMBuilder:
@@ -59,15 +38,15 @@ class CRMBuilder:
     """
 
     def __init__(self, demo: DemoBuilder):
-        self.demo, self.account, self.now = demo, demo.account, demo.now
-        self.content: dict[str, Any] = tomllib.loads(FILE.read_text())
+        self.demo, self.account, self.now, self.users = demo, demo.account, demo.now, demo.users
+        self.content: Values = tomllib.loads(FILE.read_text())
         # A fixed seed of its own: the forum of the demo account does not depend on the customers.
         self.random = Random(2014)  # noqa: S311
-        self.regions: list[dict[str, Any]] = self.content["regions"]
+        self.regions: list[Values] = self.content["regions"]
         self.clients = list(demo.clients.values())
         self.contacts = list(self.account.contacts.live())
-        self.plans: list[PlannedDeal] = []
-        self.deals: list[Deal] = []
+        # Deals in their first status, each with the statuses that it will get.
+        self.plans: list[tuple[Deal, Moves]] = []
 
     def build(self) -> None:
         self.add_team()
@@ -86,21 +65,8 @@ class CRMBuilder:
     # The team and its settings
 
     def add_team(self) -> None:
-        unusable = make_password(None)
-        users = [
-            User(
-                account=self.account,
-                email=f"{entry['login']}@example.com",
-                role=User.Role.AGENT,
-                password=unusable,
-                created_at=self.ago(700),
-                **entry,
-            )
-            for entry in self.content["users"]
-        ]
-        User.objects.bulk_create(users)
-        self.demo.users |= {user.login: user for user in users}
-        self.users = self.demo.users
+        entries = [{**entry, "role": User.Role.AGENT} for entry in self.content["users"]]
+        User.objects.bulk_create(self.demo.new_user(entry, created_at=self.ago(700)) for entry in entries)
         # A list in the order of their names, for random choices.
         self.team = [self.users[login] for login in ("demo", "kasia", "rob", "theo")]
         self.by_id = {user.id: user for user in self.users.values()}
@@ -122,10 +88,10 @@ class CRMBuilder:
 
     def add_clients(self) -> None:
         names = {client.name for client in self.clients}
-        new: list[Client] = []
-        while len(self.clients) + len(new) < NUMBER_OF_CLIENTS:
+        self.new_clients: list[Client] = []
+        while len(names) < self.content["numbers"]["clients"]:
             region = self.random.choices(self.regions, [region["share"] for region in self.regions])[0]
-            is_person = self.random.random() < SHARE_OF_PERSONS
+            is_person = self.chance(0.12)
             pattern, industry = self.random.choice(region["names"])
             if is_person:
                 name = f"{self.random.choice(region['first'])} {self.random.choice(region['last'])}"
@@ -137,64 +103,52 @@ class CRMBuilder:
             # More clients came in the last months than before.
             moment = self.ago(3 + 420 * self.random.random() ** 1.5)
             login = self.random.choice(region["responsible"])
-            values = self.client_values(region, name, industry, login, number=len(new), moment=moment)
-            new.append(self.demo.new(Client, values, created_at=moment, by=login))
-            new[-1].company = not is_person
-        Client.flush(new)
-        self.clients += new
-        self.new_clients = new
+            values = {"name": name, "responsible_id": self.users[login].id, "company": not is_person}
+            values |= self.client_values(region, name, industry, moment)
+            self.new_clients.append(self.demo.new(Client, values, created_at=moment, by=login))
+        Client.flush(self.new_clients)
+        self.clients += self.new_clients
 
-    def client_values(
-        self, region: dict[str, Any], name: str, industry: str, login: str, *, number: int, moment: datetime
-    ) -> dict[str, object]:
-        city, _, post_code = self.random.choice(region["cities"]).partition(" ")
+    def client_values(self, region: Values, name: str, industry: str, moment: datetime) -> Values:
+        random, people = self.random, self.content["people"]
+        city, _, post_code = random.choice(region["cities"]).partition(" ")
         age = (self.now - moment).days
-        status = "lead" if self.random.random() < 60 / (60 + age) else "customer"
-        if age > 240 and self.random.random() < 0.12:
+        status = "lead" if self.chance(60 / (60 + age)) else "customer"
+        if age > 240 and self.chance(0.12):
             status = "former"
-        values: dict[str, object] = {
-            "name": name,
-            "email": f"{self.random.choice(['info', 'hello', 'office', 'shop'])}@{domain_of(name)}",
+        values: Values = {
+            "email": f"{random.choice(['info', 'hello', 'office', 'shop'])}@{domain_of(name)}",
             "phone": self.phone(region),
             "www": f"https://{domain_of(name)}",
-            "street": self.random.choice(region["streets"]),
-            "street_no": str(self.random.randrange(1, 120)),
+            "street": random.choice(region["streets"]),
+            "street_no": str(random.randrange(1, 120)),
             "post_code": post_code,
             "city": city,
             "country": region["country"],
             "status_id": self.client_statuses[status].id,
-            "responsible_id": self.users[login].id,
-            "origin": self.random.choice(self.content["people"]["origins"]),
-            "tags": self.random.sample(self.content["people"]["tags"], self.random.choice([0, 0, 1, 1, 2])),
+            "origin": random.choice(people["origins"]),
+            "tags": random.sample(people["tags"], random.choice([0, 0, 1, 1, 2])),
         }
-        fields = values["additional_fields"] = {
-            "industry": industry,
-            "orders_per_month": self.random.choice([15, 30, 40, 60, 90, 120, 200, 350, 600]),
-            "channels": sorted(
-                self.random.sample(["Market stall", "Marketplace", "Own shop", "Web shop"], self.random.choice([1, 2]))
-            ),
-        }
+        fields = values["additional_fields"] = {"industry": industry}
+        fields["orders_per_month"] = random.choice([15, 30, 40, 60, 90, 120, 200, 350, 600])
+        fields["channels"] = sorted(random.sample(people["channels"], random.choice([1, 2])))
         if status == "customer":
-            values["external_ids"] = {"shop": str(1200 + number)}
-            fields["contract_until"] = self.day(self.random.randrange(20, 360)).isoformat()
+            values["external_ids"] = {"shop": str(1200 + len(self.new_clients))}
+            fields["contract_until"] = self.day(random.randrange(20, 360)).isoformat()
         if region["country"] == "PL":
-            values["tax_no"] = tax_number(self.random)
-        if self.random.random() < 0.6:
-            values["consent"] = self.random.random() < 0.85
-        if status == "former" and self.random.random() < 0.5:
+            values["tax_no"] = tax_number(random)
+        if self.chance(0.6):
+            values["consent"] = self.chance(0.85)
+        if status == "former" and self.chance(0.5):
             values["do_not_contact"] = True
         return values
 
-    def find_region(self, client: Client) -> dict[str, Any]:
-        return next((region for region in self.regions if region["country"] == client.country), self.regions[1])
-
     def add_contacts(self) -> None:
         lists = [contact_list for contact_list in self.demo.lists.values() if contact_list.name != "Import of 3 May"]
-        contacts, main_contacts = [], []
-        for client in self.new_clients:
-            if not client.company:
-                continue
-            region = self.find_region(client)
+        main_contacts: dict[Client, Contact] = {}
+        new: list[Contact] = []
+        for client in (client for client in self.new_clients if client.company):
+            region = next((region for region in self.regions if region["country"] == client.country), self.regions[1])
             last = self.random.choice(region["last"])
             for number in range(self.random.choice([1, 1, 1, 2, 2, 3])):
                 # The family name of the first contact is often that of the company.
@@ -207,25 +161,21 @@ class CRMBuilder:
                     "last_name": surname,
                     "email": f"{ascii_of(first)}.{ascii_of(surname)}@{domain_of(client.name)}",
                     "mobile_phone": self.phone(region),
-                    "position": self.content["people"]["positions"][number] if number < 2 else "Orders",
+                    "position": self.content["people"]["positions"][number],
                     "client_id": client.id,
                     "responsible_id": client.responsible_id,
-                    "contact_list_ids": [contact_list.id for contact_list in lists if self.random.random() < 0.3],
+                    "contact_list_ids": [contact_list.id for contact_list in lists if self.chance(0.3)],
                     "additional_fields": {"language": region["language"]},
                     "consent": self.random.choice([True, True, True, False, None]),
                 }
-                moment = client.created_at + timedelta(minutes=4, days=number * 6)
-                moment = min(moment, self.now)
-                by = self.by_id[client.responsible_id].login
-                contact = self.demo.new(Contact, values, created_at=moment, by=by)
-                contacts.append(contact)
-                if number == 0:
-                    main_contacts.append((client, contact))
-        Contact.flush(contacts)
-        self.contacts += contacts
-        for client, contact in main_contacts:
+                moment = min(client.created_at + timedelta(minutes=4, days=number * 6), self.now)
+                new.append(self.demo.new(Contact, values, created_at=moment, by=self.responsible(client).login))
+                main_contacts.setdefault(client, new[-1])
+        Contact.flush(new)
+        self.contacts += new
+        for client, contact in main_contacts.items():
             client.contact_id = contact.id
-        self.account.clients.bulk_update([client for client, _ in main_contacts], ["contact_id"])
+        self.account.clients.bulk_update(main_contacts, ["contact_id"])
         # The clients and their main contacts were entered together.
         self.account.timeline_entries.filter(resource="client", kind="change").delete()
 
@@ -233,28 +183,27 @@ class CRMBuilder:
 
     def add_deals(self) -> None:
         """Add the deals in their first status. `replay_deals` writes their further statuses."""
-        written = [self.written_deal(entry) for entry in (*self.demo.content["deals"], *self.content["deals"])]
-        self.plans = [*written]
+        for entry in (*self.demo.content["deals"], *self.content["deals"]):
+            self.plan_written_deal(entry)
+        written = [deal for deal, _ in self.plans]
         # The oldest clients come first, so those of deals that were closed long ago are old enough.
-        clients = sorted(
-            (client for client in self.new_clients if client.status_id != self.client_statuses["former"].id),
-            key=lambda client: client.created_at,
-        )
-        for outcome, closed_days in self.random_outcomes(NUMBER_OF_DEALS - len(written)):
+        clients = sorted(self.present_clients(), key=lambda client: client.created_at)
+        for outcome, closed_days in self.random_outcomes(self.content["numbers"]["deals"] - len(written)):
             old = [client for client in clients if client.created_at < self.now - timedelta(days=closed_days + 9)]
             client = self.random.choice(old[:12] if closed_days > MAX_OPEN_DAYS else old)
             clients.remove(client)
-            self.plans.append(self.random_deal(client, outcome, closed_days))
-        self.deals = [self.demo.new(Deal, plan.values, created_at=plan.created_at, by=plan.by) for plan in self.plans]
+            self.plan_random_deal(client, outcome, closed_days)
+        self.deals = [deal for deal, _ in self.plans]
         Deal.flush(self.deals)
-        self.demo.deals = {deal.name: deal for deal in self.deals[: len(written)]}
+        self.demo.deals = {deal.name: deal for deal in written}
 
-    def written_deal(self, entry: dict[str, Any]) -> PlannedDeal:
-        """Return the plan of a deal in a file."""
-        names = ("name", "description", "currency", "tags")
-        values: dict[str, object] = {name: entry[name] for name in names if name in entry}
-        client = self.demo.clients[entry["client"]]
-        values |= {"client_id": client.id, "contact_id": client.contact_id, "status_id": self.stages["new"].id}
+    def plan_deal(self, client: Client, values: Values, moves: Moves, *, created_at: datetime, by: str) -> None:
+        links = {"client_id": client.id, "contact_id": client.contact_id, "status_id": self.stages["new"].id}
+        self.plans.append((self.demo.new(Deal, values | links, created_at=created_at, by=by), moves))
+
+    def plan_written_deal(self, entry: Values) -> None:
+        """Plan a deal of a file."""
+        values = pick(entry, "name", "description", "currency", "tags")
         status = entry.get("status", "")
         values["responsible_id"] = self.users["theo" if status in self.open_stages or status == LOST else "demo"].id
         if "price" in entry:
@@ -271,7 +220,7 @@ class CRMBuilder:
             length = min(entry["days"] * 0.65, 60)
             stages = [[code, entry["days"] - length * (index + 1) / len(codes)] for index, code in enumerate(codes)]
         moves = [(self.ago(days), self.stage_values(code, entry.get("reason"))) for code, days in stages]
-        return PlannedDeal(values, created_at, "theo", moves)
+        self.plan_deal(self.demo.clients[entry["client"]], values, moves, created_at=created_at, by="theo")
 
     def random_outcomes(self, number: int) -> list[tuple[str, float]]:
         """Return the outcomes of deals, each with the days since the deal was closed, the oldest first. They are spread over a year."""
@@ -284,44 +233,39 @@ class CRMBuilder:
         closed.sort(key=lambda pair: -pair[1])
         return [*closed, *[("open", 0.0)] * (number - won - lost)]
 
-    def random_deal(self, client: Client, outcome: str, closed_days: float) -> PlannedDeal:
-        name, plan, price = self.random.choice(self.content["offers"]["rows"])
-        age = (self.now - client.created_at).days
-        is_in_pln = client.country == "PL" and self.random.random() < SHARE_IN_PLN
-        amount = Decimal(price) * self.random.choice([1, 1, 1, 2])
+    def plan_random_deal(self, client: Client, status: str, closed_days: float) -> None:
+        random, offers = self.random, self.content["offers"]
+        name, plan, price = random.choice(offers["rows"])
+        is_in_pln = client.country == "PL" and self.chance(0.5)
+        amount = Decimal(price) * random.choice([1, 1, 1, 2])
         fields = {"plan": plan}
-        values: dict[str, object] = {
+        values: Values = {
             "name": name,
-            "client_id": client.id,
-            "contact_id": client.contact_id,
             "responsible_id": client.responsible_id,
             "price": (amount * PLN_RATE).quantize(Decimal(10)) if is_in_pln else amount,
             "currency": "PLN" if is_in_pln else "EUR",
-            "status_id": self.stages["new"].id,
             "additional_fields": fields,
-            "tags": ["yearly"] if plan == "Yearly" and self.random.random() < 0.4 else [],
+            "tags": ["yearly"] if plan == "Yearly" and self.chance(0.4) else [],
         }
-        if outcome == "open":
-            status = self.random.choices(self.open_stages, [11, 12, 9, 6])[0]
+        if status == "open":
+            status = random.choices(self.open_stages, [11, 12, 9, 6])[0]
             # A third of the open deals has been in its status for too long.
-            last = self.random.uniform(16, 34) if self.random.random() < 0.3 else self.random.uniform(0.5, 8)
-            length = len(self.path_to(status)) * self.random.uniform(5, 12)
-            values["expected_close_date"] = self.day(self.random.choice([-6, -2, 4, 9, 15, 22, 31, 45, 62, 80, 110]))
+            last = random.uniform(16, 34) if self.chance(0.3) else random.uniform(0.5, 8)
+            length = len(self.path_to(status)) * random.uniform(5, 12)
+            values["expected_close_date"] = self.day(random.choice([-6, -2, 4, 9, 15, 22, 31, 45, 62, 80, 110]))
         else:
-            status = outcome
-            last = closed_days
-            length = self.random.uniform(12, 70)
+            last, length = closed_days, random.uniform(12, 70)
             values["expected_close_date"] = self.day(-int(last))
-        if status == LOST and self.random.random() < 0.6:
-            fields["competitor"] = self.random.choice(self.content["offers"]["competitors"])
-        days = max(min(last + length, age - 0.5), last + 0.2)
+        if status == LOST and self.chance(0.6):
+            fields["competitor"] = random.choice(offers["competitors"])
+        days = max(min(last + length, (self.now - client.created_at).days - 0.5), last + 0.2)
         codes = self.path_to(status)
-        moves = []
-        for index, code in enumerate(codes, start=1):
-            moment = self.now - timedelta(days=days - (days - last) * index / len(codes))
-            moves.append((moment, self.stage_values(code)))
-        by = self.by_id[client.responsible_id].login
-        return PlannedDeal(values, self.now - timedelta(days=days), by, moves)
+        moves = [
+            (self.now - timedelta(days=days - (days - last) * index / len(codes)), self.stage_values(code))
+            for index, code in enumerate(codes, start=1)
+        ]
+        created_at = self.now - timedelta(days=days)
+        self.plan_deal(client, values, moves, created_at=created_at, by=self.responsible(client).login)
 
     def path_to(self, status: str) -> list[str]:
         """Return the statuses that a deal gets after its first one."""
@@ -330,178 +274,138 @@ class CRMBuilder:
         codes = [*self.open_stages, WON]
         return codes[1 : codes.index(status) + 1]
 
-    def stage_values(self, code: str, reason: str | None = None) -> dict[str, object]:
-        values: dict[str, object] = {"status_id": self.stages[code].id}
-        if code == WON:
-            values["won_reason"] = reason or self.random.choice(self.account.won_reasons)
-        elif code == LOST:
-            values["lost_reason"] = reason or self.random.choice(self.account.lost_reasons)
+    def stage_values(self, code: str, reason: str | None = None) -> Values:
+        values: Values = {"status_id": self.stages[code].id}
+        if code in (WON, LOST):
+            name = f"{code}_reason"
+            values[name] = reason or self.random.choice(getattr(self.account, f"{name}s"))
         return values
 
     def replay_deals(self) -> None:
         """Write the statuses of the deals, one after the other, and make customers of the clients of won deals."""
-        clients = {client.id: client for client in self.clients}
-        won: dict[int | None, tuple[datetime, Client]] = {}
-        for index in range(max(len(plan.moves) for plan in self.plans)):
+        won: dict[int | None, datetime] = {}
+        for index in range(max(len(moves) for _, moves in self.plans)):
             moved = []
-            for deal, plan in zip(self.deals, self.plans, strict=True):
-                if index < len(plan.moves):
-                    moment, values = plan.moves[index]
-                    deal.assign(values, by=self.by_id[deal.responsible_id])
+            for deal, moves in self.plans:
+                if index < len(moves):
+                    moment, values = moves[index]
+                    deal.assign(values, by=self.responsible(deal))
                     deal.updated_at = moment
                     moved.append(deal)
                     if "won_reason" in values:
-                        won[deal.client_id] = (moment, clients[deal.client_id])
+                        won[deal.client_id] = moment
             Deal.flush(moved)
-        customers = []
-        for moment, client in won.values():
-            if client.status_id != self.client_statuses["customer"].id:
-                client.assign({"status_id": self.client_statuses["customer"].id}, by=self.by_id[client.responsible_id])
-                client.updated_at = moment
-                customers.append(client)
+        customer = self.client_statuses["customer"].id
+        customers = [client for client in self.clients if client.id in won and client.status_id != customer]
+        for client in customers:
+            client.assign({"status_id": customer}, by=self.responsible(client))
+            client.updated_at = won[client.id]
         Client.flush(customers)
 
     # Notes and tasks
 
     def add_notes(self) -> None:
         kinds = self.content["notes"]
-        notes = []
+        notes: list[Note] = []
         for entry in self.content["written_notes"]:
             values = {"client_id": self.demo.clients[entry["client"]].id, "content": entry["text"]}
-            values |= {name: entry[name] for name in ("kind", "duration") if name in entry}
+            values |= pick(entry, "kind", "duration")
             notes.append(self.new_note(values, self.ago(entry["days"]), self.users[entry["by"]]))
         subjects: list[Client | Contact | Deal] = [*self.deals * 3, *self.contacts, *self.new_clients]
-        while len(notes) < NUMBER_OF_NOTES:
+        while len(notes) < self.content["numbers"]["notes"]:
             subject, kind = self.random.choice(subjects), self.random.choices([*kinds], [3, 6, 1, 4])[0]
             values = {f"{subject._meta.model_name}_id": subject.id, "kind": kind}
             values["content"] = self.random.choice(kinds[kind])
             if kind in ("call", "meeting"):
                 values["duration"] = self.random.choice([5, 10, 15, 20, 30, 45])
             moment = self.demo.pick_time(subject.created_at, self.now - timedelta(hours=3), early=0.7)
-            by = self.by_id.get(subject.responsible_id or self.users["theo"].id, self.users["theo"])
-            notes.append(self.new_note(values, max(moment, subject.created_at), by))
+            notes.append(self.new_note(values, max(moment, subject.created_at), self.responsible(subject)))
         # Ids in the order of time.
-        notes.sort(key=lambda note: note.noted_at)
-        Note.flush(notes)
+        Note.flush(sorted(notes, key=lambda note: note.noted_at))
 
-    def new_note(self, values: dict[str, object], moment: datetime, by: User) -> Note:
+    def new_note(self, values: Values, moment: datetime, by: User) -> Note:
         return self.demo.new(Note, values | {"noted_at": moment}, created_at=moment, by=by.login)
 
     def add_tasks(self) -> None:
         status = self.demo.statuses(Status.Kind.POST)["new"]
-        open_deals = [
-            deal for deal in self.deals if deal.status_id in {self.stages[code].id for code in self.open_stages}
-        ]
+        open_ids = {self.stages[code].id for code in self.open_stages}
+        # Rotting deals have no planned task. Half of the tasks belong to deals that moved lately.
+        since = self.now - timedelta(days=10)
+        recent = [deal for deal in self.deals if deal.status_id in open_ids and deal.updated_at > since]
         tasks = []
+        for (kind, title), values in self.plan_tasks():
+            deal = self.random.choice(recent) if self.chance(0.5) else None
+            values["client_id"] = deal.client_id if deal else self.random.choice(self.new_clients).id
+            values["user_id"] = values["responsible_id"] = self.random.choices(self.team, [5, 3, 3, 3])[0].id
+            values |= {"deal_id": deal.id if deal else None, "status_id": status.id, "content_html": ""}
+            tasks.append(Post(account=self.account, task_kind=kind, title=title, **values))
+        self.account.posts.bulk_create(tasks)
 
-        def add(
-            kind: str,
-            title: str,
-            due: datetime | None,
-            created_at: datetime,
-            *,
-            priority: int = 0,
-            completed_at: datetime | None = None,
-        ) -> None:
-            # Rotting deals have no planned task. Half of the tasks belong to deals that moved lately.
-            recent = [deal for deal in open_deals if deal.updated_at > self.now - timedelta(days=10)]
-            deal = self.random.choice(recent) if self.random.random() < 0.5 else None
-            client_id = deal.client_id if deal else self.random.choice(self.new_clients).id
-            user = self.random.choices(self.team, [5, 3, 3, 3])[0]
-            tasks.append(
-                Post(
-                    account=self.account,
-                    task_kind=kind,
-                    title=title,
-                    content_html="",
-                    status_id=status.id,
-                    user_id=user.id,
-                    responsible_id=user.id,
-                    client_id=client_id,
-                    deal_id=deal.id if deal else None,
-                    scheduled_at=due,
-                    created_at=created_at,
-                    updated_at=completed_at or created_at,
-                    completed_at=completed_at,
-                    closed=completed_at is not None,
-                    priority=priority,
-                )
-            )
-
-        for days, number in OPEN_TASKS:
+    def plan_tasks(self) -> Iterator[tuple[list[str], Values]]:
+        """Yield the kind and the title of each task, and its values that do not depend on the customer."""
+        random, content = self.random, self.content["tasks"]
+        for days, number in content["numbers_by_due_day"]:
             for _ in range(number):
                 day = self.day(days)
                 # Most tasks are due on a weekday.
                 if days and day.weekday() > 4:
                     day = self.day(days + (2 if days > 0 else -2))
-                due = datetime.combine(day, time(self.random.randrange(7, 16)), self.now.tzinfo)
-                created_at = min(due, self.now) - timedelta(days=self.random.uniform(1, 9))
-                kind, title = self.random.choice(self.content["tasks"]["open"])
-                add(kind, title, due, created_at, priority=self.random.choice([0, 0, 0, 0, 1, 2]))
-        for kind, title in self.content["tasks"]["open"][:4]:
-            add(kind, title, None, self.ago(self.random.uniform(2, 30)))
-        for _ in range(NUMBER_OF_DONE_TASKS):
-            completed_at = self.ago(self.random.uniform(0, 150))
-            kind, title = self.random.choice(self.content["tasks"]["done"])
-            created_at = completed_at - timedelta(days=self.random.uniform(0.3, 7))
-            add(kind, title, completed_at, created_at, completed_at=completed_at)
-        self.account.posts.bulk_create(tasks)
+                due = datetime.combine(day, time(random.randrange(7, 16)), self.now.tzinfo)
+                moment = min(due, self.now) - timedelta(days=random.uniform(1, 9))
+                task = random.choice(content["open"])
+                priority = random.choice([0, 0, 0, 0, 1, 2])
+                yield task, {"scheduled_at": due, "created_at": moment, "updated_at": moment, "priority": priority}
+        for task in content["open"][:4]:
+            moment = self.ago(random.uniform(2, 30))
+            yield task, {"created_at": moment, "updated_at": moment}
+        for _ in range(content["number_done"]):
+            end = self.ago(random.uniform(0, 150))
+            task = random.choice(content["done"])
+            times = {"created_at": end - timedelta(days=random.uniform(0.3, 7)), "updated_at": end}
+            yield task, {"scheduled_at": end, "completed_at": end, "closed": True, **times}
 
     # The forum
 
     def add_user_links(self) -> None:
         """Link members of the forum to the customers that they work for."""
-        links, entry = [], self.content["links"]
+        entry = self.content["links"]
         contacts = {contact.name: contact for contact in self.contacts}
-        named = [
-            *((login, {"contact_id": contacts[name].id}) for login, name in entry["contacts"].items()),
-            *((login, {"client_id": self.demo.clients[name].id}) for login, name in entry["clients"].items()),
-        ]
-        named_logins = {login for login, _ in named}
+        links = {self.users[login]: {"contact_id": contacts[name].id} for login, name in entry["contacts"].items()}
+        links |= {
+            self.users[login]: {"client_id": self.demo.clients[name].id} for login, name in entry["clients"].items()
+        }
         customer = self.client_statuses["customer"].id
         clients = [client for client in self.new_clients if client.status_id == customer]
-        voters = [
-            user for user in self.users.values() if user.role == User.Role.MEMBER and user.login not in named_logins
-        ]
+        voters = [user for user in self.users.values() if user.role == User.Role.MEMBER and user not in links]
         voters = self.random.sample(voters, entry["voters"])
         chosen = self.random.sample(clients, entry["voters"])
-        for login, target in named:
-            links.append((self.users[login], target, UserLink.State.CONFIRMED))
-        for number, (user, client) in enumerate(zip(voters, chosen, strict=True)):
-            state = UserLink.State.PROPOSED if number < entry["proposed"] else UserLink.State.CONFIRMED
-            links.append((user, {"client_id": client.id}, state))
-        nina = self.users["nina"].id
+        links |= {user: {"client_id": client.id} for user, client in zip(voters, chosen, strict=True)}
         rows = []
-        for user, target, state in links:
-            author = None if state == UserLink.State.PROPOSED else nina
+        for user, target in links.items():
+            is_proposed = user in voters[: entry["proposed"]]
+            author = None if is_proposed else self.users["nina"].id
             moment = self.demo.pick_time(max(user.created_at, self.ago(200)), self.now)
-            times = {"created_at": moment, "updated_at": moment}
-            link = {"user_id": user.id, "state": state, "creator_id": author, "updater_id": author}
-            rows.append(UserLink(account=self.account, **link, **target, **times))
+            values: Values = {"state": UserLink.State.PROPOSED if is_proposed else UserLink.State.CONFIRMED, **target}
+            values |= {"creator_id": author, "updater_id": author, "created_at": moment, "updated_at": moment}
+            rows.append(UserLink(account=self.account, user_id=user.id, **values))
         UserLink.objects.bulk_create(rows)
 
     def add_votes(self) -> None:
         """Add votes that the team cast for clients. A trigger counts them."""
-        excluded = ("duplicate_of", "trashed", "waiting", "private")
-        posts = [
-            self.demo.posts[entry["title"]]
-            for entry in self.demo.content["posts"]
-            if not any(entry.get(name) for name in excluded)
-        ]
-        votes = self.account.proxy_votes
+        excluded = {"duplicate_of", "trashed", "waiting", "private"}
+        entries = (entry for entry in self.demo.content["posts"] if not pick(entry, *excluded))
+        posts = [self.demo.posts[entry["title"]] for entry in entries]
+        votes, clients = self.account.proxy_votes, self.present_clients()
         taken = set(votes.values_list("post_id", "client_id"))
-        former = self.client_statuses["former"].id
-        clients = [client for client in self.new_clients if client.status_id != former]
         rows: list[ProxyVote] = []
-        while len(rows) < NUMBER_OF_VOTES:
+        while len(rows) < self.content["numbers"]["votes"]:
             post = self.random.choices(posts, [post.votes_cache + 1 for post in posts])[0]
             client = self.random.choice(clients)
             if (post.id, client.id) in taken:
                 continue
             taken.add((post.id, client.id))
             moment = self.demo.pick_time(max(post.created_at, client.created_at), self.now)
-            user_id = client.responsible_id or self.users["theo"].id
-            row = {"post_id": post.id, "client_id": client.id, "user_id": user_id, "created_at": moment}
+            row = {"post_id": post.id, "client_id": client.id, "user_id": client.responsible_id, "created_at": moment}
             rows.append(ProxyVote(account=self.account, **row))
         rows.sort(key=lambda row: row.created_at)
         votes.bulk_create(rows)
@@ -510,12 +414,12 @@ class CRMBuilder:
 
     def merge_clients(self) -> None:
         for entry in self.content["merged_clients"]:
-            values = {name: entry[name] for name in ("name", "email", "phone", "external_ids", "note") if name in entry}
-            kept, by = self.demo.clients[entry["into"]], self.users["theo"]
+            values = pick(entry, "name", "email", "phone", "external_ids", "note")
+            kept = self.demo.clients[entry["into"]]
             copy = self.demo.new(Client, values, created_at=self.ago(entry["days"]), by="theo")
             Client.flush([copy])
             moment = self.ago(entry["merged"])
-            merge = self.account.merges.merge(self.account, "client", kept.id, copy.id, {}, by=by)
+            merge = self.account.merges.merge(self.account, "client", kept.id, copy.id, {}, by=self.users["theo"])
             # The merge and the entries that it logged get the time of the merge.
             self.account.merges.filter(id=merge.id).update(created_at=moment, updated_at=moment)
             self.account.clients.filter(id=copy.id).update(trashed_at=moment)
@@ -524,7 +428,7 @@ class CRMBuilder:
             logged.filter(kind__in=("change", "merge")).update(at=moment)
 
     def add_views(self) -> None:
-        values: dict[str, object] = {code: self.client_statuses[code].id for code in ("customer", "lead")}
+        values: Values = {code: self.client_statuses[code].id for code in ("customer", "lead")}
         values["in_60_days"] = self.day(60).isoformat()
         for resource, name, login, shared, query in self.content["views"]["rows"]:
             owner = self.users[login]
@@ -532,13 +436,24 @@ class CRMBuilder:
             query = urlencode(parse_qsl(query.format(**values)))
             view.write({"name": name, "shared": shared, "query": query}, by=owner)
 
+    def present_clients(self) -> list[Client]:
+        """Return the new clients without former ones."""
+        former = self.client_statuses["former"].id
+        return [client for client in self.new_clients if client.status_id != former]
+
+    def responsible(self, row: Client | Contact | Deal) -> User:
+        return self.by_id.get(row.responsible_id or 0, self.users["theo"])
+
+    def chance(self, share: float) -> bool:
+        return self.random.random() < share
+
     def ago(self, days: float) -> datetime:
         return self.now - timedelta(days=days, minutes=self.random.randrange(5, 300))
 
     def day(self, days: int) -> date:
         return (self.now + timedelta(days=days)).date()
 
-    def phone(self, region: dict[str, Any]) -> str:
+    def phone(self, region: Values) -> str:
         return f"{region['dial']}{self.random.randrange(10, 99)} 555 {self.random.randrange(100, 999)}"
 
 

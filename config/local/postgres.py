@@ -13,11 +13,10 @@ import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 from urllib.parse import quote
-
-from config.local.processes import ProcessGroup
 
 # How long the server may take to start, in seconds. A recovery replays the writes since the last checkpoint.
 START_TIMEOUT = 120
@@ -222,3 +221,33 @@ def _environment() -> dict[str, str]:
     """Return the environment of the server, without PG* variables, which would configure it, and without secrets."""
     kept = ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "TMPDIR")
     return {name: os.environ[name] for name in kept if name in os.environ} | {"LC_ALL": "C"}
+
+
+class ProcessGroup:
+    """Processes that are killed when this process ends, even if it is killed.
+
+    A shell leads the group. It reads from a pipe that only this process has open, so the read ends with this process.
+    """
+
+    def __init__(self, *, stop: str = "", pass_fds: Sequence[int] = ()) -> None:
+        """Start the shell. `stop` are the commands with which it ends the group before it kills what is left of it."""
+        script = f'trap "" TERM INT HUP; read _; {stop} kill -9 0'
+        self._shell = subprocess.Popen(
+            ["/bin/sh", "-c", script], stdin=subprocess.PIPE, pass_fds=pass_fds, process_group=0
+        )
+
+    def start(self, command: Sequence[str | Path], **options: Any) -> subprocess.Popen[Any]:
+        """Start a command in the group. Ctrl-C in a terminal does not reach it."""
+        options = {"stdin": subprocess.DEVNULL, **options}
+        return subprocess.Popen(command, process_group=self._shell.pid, **options)
+
+    def kill(self) -> None:
+        """Kill all processes of the group, and those that they have started and left in it."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._shell.pid, signal.SIGKILL)
+        self._shell.communicate()  # waits, and closes the pipe
+
+
+def outcome(status: int) -> str:
+    """Describe an exit status of `subprocess`."""
+    return f"killed by signal {-status}" if status < 0 else f"status {status}"

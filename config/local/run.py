@@ -15,8 +15,7 @@ from typing import IO, Any, NoReturn, cast
 from config.arguments import available_cores, listening_address
 from config.local.data import BASE_DIR, MIGRATED, SHARED_VARIABLES, DataDirectory, LocalError, local_environment
 from config.local.mail_page import MailPage
-from config.local.postgres import Cluster, ClusterError
-from config.local.processes import ProcessGroup, outcome
+from config.local.postgres import Cluster, ClusterError, ProcessGroup, outcome
 
 # How long the web server may take to finish its requests, in seconds.
 STOP_TIMEOUT = 2

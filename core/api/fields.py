@@ -20,8 +20,7 @@ from core.db.text import is_xml_text
 from core.errors import FieldError
 from core.http.times import to_day, to_time
 from core.rows.access import Access
-from core.rows.limited_rows import LimitedQuerySet
-from core.rows.trash import TrashedId
+from core.rows.trash import LimitedQuerySet, TrashedId
 from core.rows.trimmed import CurrencyCodeField, is_blank, trim
 from core.tenants import TenantAccount
 

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from core.api.fields import DateTimeField, IntegerField, TextField, WireField
 from core.api.serializers import copy_field
 from core.errors import FieldError, FieldErrors
-from core.http.api_requests import RequestOfAPI
+from core.http.requests import RequestOfAPI
 from core.rows.last_changes import has_last_changes, with_last_change
 from core.search.queries import MAX_QUERY_LENGTH
 from core.tenants import TenantAccount

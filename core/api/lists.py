@@ -11,8 +11,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from core.api.filters import ListFilterBackend, ListFilters
-from core.api.pagination import LinkPagination
-from core.api.paging import ListPage
+from core.api.paging import LinkPagination, ListPage
 from core.api.resources import access_arguments, depends_on_access, values_query
 from core.api.views import JSONViewSet
 from core.db.prepared import PreparedQuery, prepared

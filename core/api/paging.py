@@ -1,15 +1,28 @@
-"""Pages of a list, numbered from 1. The rows of the list are not counted."""
+"""Pages of a list, numbered from 1, and the paginator of the lists of the Account API. The rows of the list are not counted."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlencode
 
+from django.db.models import Model, QuerySet
+from rest_framework.pagination import BasePagination
+from rest_framework.request import Request
+from rest_framework.response import Response
+
 from core.errors import FieldError, FieldErrors
+
+if TYPE_CHECKING:
+    from core.api.views import JSONViewSet
+
+T = TypeVar("T")
 
 DEFAULT_PAGE_SIZE = 25
 DEFAULT_MAX_PAGE_SIZE = 100
 # PostgreSQL accepts OFFSET up to 2**63 - 1. No list is as long as this.
 MAX_OFFSET = 2**62
+# The maximum number of rows of a page in the Account API.
+MAX_PAGE_SIZE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +79,37 @@ def _positive(value: object, default: int) -> int | None:
     if isinstance(value, bool) or not text.isascii() or not text.isdigit() or len(text) > 100 or int(text) < 1:
         return None
     return int(text)
+
+
+class LinkPagination(BasePagination):
+    """Pages numbered from 1, with a Link header to the neighbouring pages. The rows are not counted."""
+
+    max_page_size = MAX_PAGE_SIZE
+    page = ListPage.read({})
+
+    def read_page(self, parameters: Mapping[str, str]) -> None:
+        """Read the page of the parameters `page` and `per_page`. Raise FieldErrors."""
+        # A blank parameter means the default.
+        values = {name: text for name in ("page", "per_page") if (text := parameters.get(name, "").strip())}
+        self.page = ListPage.read(values, max_size=self.max_page_size)
+
+    def paginate_queryset(
+        self, queryset: QuerySet[Model, T] | Sequence[T], request: Request, view: Any = None
+    ) -> list[T]:
+        """Return the rows of the page that `read_page` has read. The default is the first page."""
+        return self.take_page(queryset[self.page.start : self.page.stop], view)
+
+    def take_page(self, rows: Iterable[T], view: "JSONViewSet") -> list[T]:
+        """Return the rows of the page. `rows` begin with the page. If another page follows, they have one more row than the page."""
+        rows = list(rows)
+        self.view, self.has_next = view, len(rows) > self.page.size
+        return rows[: self.page.size]
+
+    def get_paginated_response(self, data: object) -> Response:
+        """Return the response with links, which repeat all parameters that the view knows, including those from the body."""
+        view = self.view
+        parameters = [
+            (name, values[-1]) for name, values in view.parameters.lists() if name not in view.ignored_parameters
+        ]
+        link = self.page.link(view.base_url + view.request.path, parameters, more=self.has_next)
+        return Response(data, headers={"Link": link})

@@ -1,11 +1,11 @@
-"""The base classes of serializers."""
+"""The base classes of serializers, and the field for unique names."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, ClassVar, cast
 from zoneinfo import ZoneInfo
 
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
@@ -38,7 +38,7 @@ from core.rows.declared import (
     declared_columns,
 )
 from core.rows.trash import TrashedId
-from core.rows.trimmed import TrimmedCharField
+from core.rows.trimmed import TrimmedCharField, name_key
 
 
 def format_time(value: datetime | None, zone: ZoneInfo) -> str | None:
@@ -249,3 +249,21 @@ class ResourceSerializer(WireSerializer):
         for name in cls.times:
             data[name] = format_time(data[name], zone)
         return data
+
+
+class UniqueNameField(TextField):
+    """A name that no other row has, without regard to case and blanks. `rows_of` returns the rows of an account, with a `name_key`."""
+
+    default_error_messages = {"taken": _("is already taken")}
+
+    def __init__(self, rows_of: Callable[[Any], QuerySet[Any]], **options: Any) -> None:
+        super().__init__(**options)
+        self.rows_of = rows_of
+
+    def to_internal_value(self, data: object) -> str:
+        name = cast(str, super().to_internal_value(data))
+        row = self.parent.instance
+        others = self.rows_of(self.context["account"]).exclude(id=row.id if row else None)
+        if others.filter(name_key=name_key(name)).exists():
+            self.fail("taken")
+        return name

@@ -20,9 +20,8 @@ from core.api.fields import to_object
 from core.api.serializers import ResourceSerializer, Values
 from core.errors import FieldError, FieldErrors, Throttled
 from core.http import idempotency, preconditions, throttling
-from core.http.api_requests import RequestOfAPI
-from core.http.formats import FORM_TYPES, BodyParser, JSONRenderer, media_type_of
-from core.http.parameters import as_parameters
+from core.http.formats import FORM_TYPES, BodyParser, JSONRenderer, as_parameters, media_type_of
+from core.http.requests import RequestOfAPI
 from core.limits.request_shares import hold_share
 from core.rows.access import Access
 from core.tenants import TenantAccount

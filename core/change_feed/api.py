@@ -7,14 +7,18 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from core.api.fields import IntegerField, ScalarField
-from core.api.serializers import WireSerializer, format_time
+from core.api.serializers import WireSerializer, declared_fields, format_time
 from core.api.views import JSONViewSet
 from core.changes.models import CHANGE_RETENTION, Change, ChangeQuerySet, Cursor, ExpiredError
 from core.db.tenancy import rows_of
 from core.errors import FieldError, FieldErrors
-from core.http.api_requests import RequestOfAPI
+from core.http.requests import RequestOfAPI
+from core.openapi.fields import describe_field
+from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
+from core.openapi.schema import field_parameters
+from core.openapi.values import BOOLEAN, ID, NAME, TIME, array_of, object_of, one_of
 from core.registry import registry
-from core.rows.limited_rows import LimitedQuerySet
+from core.rows.trash import LimitedQuerySet
 
 NOW = "now"
 EXPIRED_MESSAGE = f"is older than the {CHANGE_RETENTION.days} days that changes are kept for: read everything again, from since=now on"
@@ -98,3 +102,12 @@ class ChangeViewSet(JSONViewSet):
                 found = rows.limited_to(self.access).filter(id__in=ids).values_list("id", flat=True)
                 hidden |= {(key, id) for id in ids.difference(found)}
         return hidden
+
+
+# The OpenAPI document
+
+describe_field(SinceField, request={"type": "string", "description": "The cursor of the previous response, or `now`."})
+
+QUERY_PARAMETERS["list_changes"] = field_parameters(declared_fields(FeedSerializer))
+CHANGE = object_of(resource=NAME, id=ID, change=one_of(Change.Kind.values), at=TIME)
+RESPONSES["list_changes"] = object_of(changes=array_of(CHANGE), cursor=NAME, more=BOOLEAN)

@@ -15,7 +15,7 @@ from django.apps import apps
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from core.changes import dispatcher
+from core.changes.followers import assign_numbers
 from core.changes.models import CHANGE_RETENTION, Change
 from core.db.tenancy import account_of
 from core.jobs.queue import Job
@@ -61,7 +61,7 @@ def erase_changes() -> None:
     """Erase the old changes of all accounts."""
     before = timezone.now() - CHANGE_RETENTION
     # Only changes with numbers can be erased. The worker numbers them; a worker that has stopped may have left some.
-    while has_time_left() and dispatcher.assign_numbers():
+    while has_time_left() and assign_numbers():
         pass
     erased, after = 0, -1
     while has_time_left() and (

@@ -23,7 +23,7 @@ from rest_framework.response import Response
 from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError
-from core.http.api_requests import RequestOfAPI
+from core.http.requests import RequestOfAPI
 from core.tenants import TenantAccount, TenantUser
 
 KEPT_FOR = timedelta(hours=24)

@@ -17,7 +17,7 @@ from rest_framework.exceptions import APIException
 from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import FieldErrors
-from core.http.api_requests import RequestOfAPI
+from core.http.requests import RequestOfAPI
 from core.tenants import TenantAccount
 
 METHODS = ("PUT", "PATCH", "DELETE")

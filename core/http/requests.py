@@ -7,8 +7,9 @@ models the attributes have.
 from typing import TYPE_CHECKING
 
 from django.http import HttpRequest
+from rest_framework.request import Request
 
-from core.tenants import TenantAccount, TenantAddress, TenantUser
+from core.tenants import Caller, TenantAccount, TenantAddress, TenantUser
 
 if TYPE_CHECKING:
     from django_htmx.middleware import HtmxDetails
@@ -41,3 +42,13 @@ class RequestOfPage(RequestOfAccount):
     user: TenantUser | None  # type: ignore[assignment]  # Django's stubs expect an AnonymousUser for a visitor
     session: object | None  # type: ignore[assignment]  # not the class of django.contrib.sessions
     htmx: "HtmxDetails"
+
+
+class RequestOfAPI(Request):
+    """DRF's request after authentication. The type is only used in annotations."""
+
+    _request: RequestOfAccount
+    # None before authentication.
+    user: TenantUser  # type: ignore[assignment]  # the stubs expect a class of django.contrib.auth
+    # None for HTTP Basic and for a session.
+    auth: Caller | None

@@ -14,8 +14,7 @@ from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
 from core.errors import Throttled
-from core.http.api_requests import RequestOfAPI
-from core.http.requests import RequestOfHost, RequestOfPage
+from core.http.requests import RequestOfAPI, RequestOfHost, RequestOfPage
 from core.limits import client_address
 from core.limits.rate_limits import LimitStatus, hashed_key, hit, rate_limiter
 

@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterator
 
 from django.apps import apps
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
+from django.db import models
 from django.db.migrations import Migration, RunSQL
 from django.db.migrations.autodetector import MigrationAutodetector, OperationDependency
 from django.db.migrations.graph import MigrationGraph
@@ -15,7 +17,8 @@ from django.db.migrations.writer import MigrationWriter
 
 from core.db.tenancy import TenantModel
 from core.registry import registry
-from core.rows import tables
+from core.rows.declared import RowId, declared_in
+from core.rows.trash import Trashable
 from core.search.declaration import Search
 
 # The beginning of a statement that creates a part of a search. It names the part, and no other statement begins with it.
@@ -44,7 +47,7 @@ MigrationWriter.register_serializer(SQLText, SQLTextSerializer)
 class Autodetector(MigrationAutodetector):
     """The autodetector of Django, with operations for what a model declares and Django does not create.
 
-    These are the SQL of the table of a new model (`core.rows.tables`), and of a search that is new or has changed. The migrations hold the
+    These are the SQL of the table of a new model (`core.management.autodetector`), and of a search that is new or has changed. The migrations hold the
     SQL of the searches so far.
     """
 
@@ -83,7 +86,7 @@ class Autodetector(MigrationAutodetector):
         statements = search.create_statements(model) if isinstance(search, Search) else []
         if any(isinstance(operation, CreateModel) and operation.name == model.__name__ for operation in operations):
             key = next((resource.key for resource in registry if resource.model is model), None)
-            sql = [*tables.create_statements(model, key), *statements]
+            sql = [*create_statements(model, key), *statements]
             reverse = [f"DROP FUNCTION {table}_update_search() CASCADE"] if statements else []
         else:
             found = {statement: self.last_definition(app_label, normalize(statement)) for statement in statements}
@@ -117,3 +120,60 @@ def normalize(sql: str) -> str:
     return re.sub(
         r"\s+", " ", sql.replace("public.", "").replace(" IF NOT EXISTS", "").replace(" CONCURRENTLY", "")
     ).strip()
+
+
+# The SQL of the tables of tenants, beyond what Django creates
+
+
+def create_statements(model: type[models.Model], resource: str | None) -> list[str]:
+    """Return the statements for the ids, the statistics and the foreign keys of a table.
+
+    If the rows are a `resource`, by its key, further statements record the changes of rows in the change feed.
+    """
+    table = model._meta.db_table
+    statements = [
+        # Each query is planned for an account with half of the rows, because a sample of the rows shows few of many accounts.
+        f"ALTER TABLE {table} ALTER COLUMN account_id SET (n_distinct=2)",
+        f"CREATE TRIGGER take_id BEFORE INSERT ON {table} FOR EACH ROW WHEN (new.id IS NULL) EXECUTE FUNCTION account_ids.take()",
+        *foreign_keys(model).values(),
+    ]
+    if resource is not None:
+        arguments = f"'{resource}'" + (", 'trashable'" if issubclass(model, Trashable) else "")
+        statements.append(
+            f"CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR UPDATE OR DELETE ON {table} DEFERRABLE INITIALLY DEFERRED"
+            f" FOR EACH ROW EXECUTE FUNCTION core_record_change({arguments})"
+        )
+    return statements
+
+
+def foreign_keys(model: type[models.Model]) -> dict[str, str]:
+    """Return the statements for the foreign keys of the declared links of a model, by the names of the constraints.
+
+    A row that can be erased sets the links to it to null. Any other row cannot be deleted as long as a link to it exists.
+    """
+    return {
+        f"{model._meta.db_table}_{column}_fk": (
+            f"ALTER TABLE {model._meta.db_table} ADD CONSTRAINT {model._meta.db_table}_{column}_fk"
+            f" FOREIGN KEY (account_id, {column}) REFERENCES {target._meta.db_table} (account_id, id)"
+            + (f" ON DELETE SET NULL ({column})" if issubclass(target, Trashable) else "")
+        )
+        for column, target in links(model)
+    }
+
+
+def links(model: type[models.Model]) -> Iterator[tuple[str, type[models.Model]]]:
+    """Yield the columns with ids of rows, each with the model of these rows."""
+    for field in declared_in(model):
+        if isinstance(field, RowId) and field.relation:
+            target = related_model(field.relation)
+            yield field.attname, target
+            if hasattr(model, f"trashed_{field.attname}"):
+                yield f"trashed_{field.attname}", target
+    if issubclass(model, Trashable):
+        yield "trashed_by_id", apps.get_model(settings.AUTH_USER_MODEL)
+
+
+def related_model(relation: str) -> type[models.Model]:
+    """Return the model of the rows of an account with this related name."""
+    model: type[models.Model] = apps.get_model(settings.ACCOUNT_MODEL)._meta.get_field(relation).related_model
+    return model

@@ -1,20 +1,25 @@
 """The texts and examples of the operations, and what their views do not tell.
 
-Each subject has the texts and examples of its operations in a file `openapi.yaml`, by tag and by method and path. Its module `openapi` adds
-the schemas that cannot be derived from views.
+Each subject has the texts and examples of its operations in a file `openapi.yaml`, by tag and by method and path. The module of its views
+adds the schemas that cannot be derived from them. `components.yaml` has components that operations share.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import yaml
 from django.db.models import Model
 from rest_framework.views import APIView
 
+from core.api.fields import BooleanField
 from core.api.serializers import ResourceSerializer
-from core.openapi.values import JSONSchema
+from core.http.errors import CODES, DEFAULT_MESSAGES
+from core.http.idempotency import MAX_KEY_LENGTH
+from core.openapi.fields import case_insensitive
+from core.openapi.values import JSONSchema, array_of, object_of
 from core.rooms import find_parts
 
 # The serializer of a key of a body, or a tuple of alternative serializers.
@@ -34,7 +39,7 @@ class Shape:
     rules: JSONSchema = field(default_factory=dict)
 
 
-# The modules `openapi` of the subjects fill these dictionaries. Except for the first and the last one, the keys are ids of operations.
+# The modules of the views fill these dictionaries. Except for the first and the last one, the keys are ids of operations.
 SHAPES: dict[type[ResourceSerializer], Shape] = {}
 # Schemas of query parameters, in addition to those of the page, the order and the filters.
 QUERY_PARAMETERS: dict[str, Mapping[str, JSONSchema]] = {}
@@ -152,3 +157,51 @@ def complete(value: object, schema: JSONSchema, resolve: Callable[[JSONSchema], 
     values = {**dict.fromkeys(schema.get("required", ())), **example, **value}
     properties = schema.get("properties", {})
     return {name: complete(inner, properties.get(name, {}), resolve) for name, inner in values.items()}
+
+
+# Shared components, and the error responses of both APIs
+
+COMPONENTS: JSONSchema = yaml.safe_load(Path(__file__).with_name("components.yaml").read_text("utf-8"))
+COMPONENTS["parameters"]["Idempotency-Key"]["schema"]["maxLength"] = MAX_KEY_LENGTH
+COMPONENTS["parameters"]["X-Atomic"]["schema"]["pattern"] = f"^({'|'.join(map(case_insensitive, BooleanField.WORDS))})$"
+
+API_TOKEN: JSONSchema = {"type": ["string", "null"], "writeOnly": True}
+API_TOKEN["description"] = "The token, if it is not in a header or in the query."
+COMMON_HEADERS = ("X-Request-Id", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
+_FURTHER_HEADERS = {401: "WWW-Authenticate", 409: "Retry-After", 429: "Retry-After", 503: "Retry-After"}
+
+
+def error_name(format: str, status: int) -> str:
+    """Return the name of the component of an error response."""
+    return "".join(map(str.capitalize, CODES[status].split("_"))) + ("XML" if format == "xml" else "")
+
+
+def error_response(format: str, status: int) -> JSONSchema:
+    """Return the response with an error in a format, `json` or `xml`."""
+    headers = [*COMMON_HEADERS, *filter(None, [_FURTHER_HEADERS.get(status)])]
+    example: object = {"code": CODES[status], "message": DEFAULT_MESSAGES[status]}
+    if format == "xml":
+        schema: JSONSchema = {"$ref": "#/components/schemas/Errors"}
+        sentence = "Title can't be blank" if status == 422 else DEFAULT_MESSAGES[status]
+        example = f'<?xml version="1.0" encoding="UTF-8"?>\n<errors>\n  <error>{sentence}</error>\n</errors>\n'
+    else:
+        schema = error_schema(status)
+        if status == 422:
+            example = {"code": CODES[status], "message": "Name can't be blank", "errors": {"name": ["can't be blank"]}}
+    return {
+        "description": DEFAULT_MESSAGES[status],
+        "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in headers},
+        "content": {f"application/{format}": {"schema": schema, "examples": {"refusal": {"value": example}}}},
+    }
+
+
+def error_schema(status: int, /, **properties: JSONSchema) -> JSONSchema:
+    """Return the schema of the JSON object of an error, with further properties in front of its own."""
+    properties |= {"code": {"const": CODES[status]}, "message": {"type": "string"}}
+    if status == 422:
+        properties["errors"] = {
+            "type": "object",
+            "description": "The messages for each invalid field. The names of nested fields contain dots.",
+            "additionalProperties": array_of({"type": "string"}, minItems=1),
+        }
+    return object_of(properties)

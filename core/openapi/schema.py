@@ -10,19 +10,19 @@ from core.api.additional_fields import AdditionalFieldsSerializer
 from core.api.fields import WireField
 from core.api.filters import ListFilters
 from core.api.lists import Listing
-from core.api.pagination import MAX_PAGE_SIZE
-from core.api.paging import DEFAULT_PAGE_SIZE
+from core.api.paging import DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
 from core.db.fields import AnyField
 from core.http import preconditions
 from core.http.formats import URL_ENCODED
 from core.http.idempotency import accepts_key
-from core.openapi.additional_fields import add_typed_fields
-from core.openapi.components import API_TOKEN, COMMON_HEADERS, COMPONENTS, error_name, error_response
-from core.openapi.fields import WireFieldExtension, nullable
+from core.openapi.fields import WireFieldExtension, add_typed_fields, nullable
 from core.openapi.operations import (
+    API_TOKEN,
     BODIES,
+    COMMON_HEADERS,
+    COMPONENTS,
     QUERY_PARAMETERS,
     RESPONSES,
     SHAPES,
@@ -30,6 +30,8 @@ from core.openapi.operations import (
     Operation,
     Shape,
     complete,
+    error_name,
+    error_response,
     object_examples,
     operation_of,
 )

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from core.openapi.views import DocumentViewSet, SwaggerViewSet
+from core.openapi.document import DocumentViewSet, SwaggerViewSet
 
 urlpatterns = [
     path("app/openapi.json", DocumentViewSet.as_view({"get": "retrieve"}), name="core-openapi"),

@@ -23,7 +23,7 @@ from core.errors import Conflict, FieldError, FieldErrors, Throttled
 from core.http import throttling
 from core.http.requests import RequestOfPage
 from core.pages.errors import error_sentence, field_message
-from core.pages.routes import home_path, sign_in_path
+from core.pages.navigation import home_path, sign_in_path
 from core.tenants import TenantUser
 
 

@@ -22,8 +22,8 @@ from django.utils.translation import gettext, gettext_lazy, ngettext, override
 
 from core.errors import FieldError
 from core.http.errors import field_label
-from core.pages.language import language_of
-from core.pages.routes import home_path
+from core.pages.formatting import language_of
+from core.pages.navigation import home_path
 
 HEADINGS = {
     400: gettext_lazy("The request can't be read"),

@@ -1,4 +1,4 @@
-"""Numbers, amounts, dates and times as people read them, in the format of the active language.
+"""The language of pages, and numbers, amounts, dates and times as people read them, in the format of the active language.
 
 To format a date takes 70 µs, and pages repeat them, so the texts are cached.
 """
@@ -7,8 +7,10 @@ from datetime import date, datetime
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 
+from django.conf import settings
+from django.http import HttpRequest
 from django.utils import formats, timezone
-from django.utils.translation import get_language
+from django.utils.translation import get_language, trans_real
 
 from core.numbers import decimal_places, has_two_readings
 
@@ -67,3 +69,24 @@ def time_text(moment: datetime, kind: str = "DATETIME_FORMAT") -> str:
 @lru_cache(maxsize=5_000)
 def _date_text(day: date, kind: str, language: str | None) -> str:
     return formats.date_format(day, kind)
+
+
+LANGUAGE_COOKIE = f"{settings.COOKIE_PREFIX}language"
+
+
+def language_of(request: HttpRequest) -> str:
+    """Return the first supported language among those of the user, the cookie, the browser and the account.
+
+    It takes no statement, because error pages need it when the database is unavailable.
+    """
+    supported = dict(settings.LANGUAGES)
+    # A request that was rejected early has neither a user nor an account.
+    user, account = getattr(request, "user", None), getattr(request, "account", None)
+    for setting in (user and user.language, request.COOKIES.get(LANGUAGE_COOKIE)):
+        if setting in supported:
+            return str(setting)
+    for code, _ in trans_real.parse_accept_lang_header(request.headers.get("Accept-Language", "")[:500].lower()):
+        if (code := code.partition("-")[0]) in supported:
+            return code
+    language = account.language if account else ""
+    return language if language in supported else settings.LANGUAGE_CODE

@@ -1,12 +1,18 @@
-"""The menus of the pages. The module `registration` of each subject registers its entries."""
+"""The menus of the pages, panels that an upper room adds to the pages of a lower one, and the paths to which all pages link.
+
+The module `registration` of each subject registers its entries and panels.
+"""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.conf import settings
 from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.html import format_html_join
+from django.utils.safestring import SafeString
 
 from core.http.requests import RequestOfPage
 
@@ -57,3 +63,71 @@ def register(menu: str, *entries: MenuEntry) -> None:
 def entries(menu: str, request: RequestOfPage) -> list[MenuEntry]:
     """Return, in order, the entries of a menu that the user of the request may see."""
     return [entry for entry in _menus[menu] if entry.is_shown(request)]
+
+
+# Panels
+
+# A function that returns the HTML of a panel for the row that the page shows, or "" if there is nothing to show. Its first argument is the
+# `RequestOfPage`, whose attributes the upper rooms know more precisely.
+Renderer = Callable[[Any, Any], SafeString | str]
+
+# A function of the request that returns HTML by id, for those of the rows of a list that have something to show.
+RowRenderer = Callable[[Any, Collection[int]], dict[int, SafeString]]
+
+_panels: defaultdict[str, list[Renderer]] = defaultdict(list)
+_row_panels: defaultdict[str, list[RowRenderer]] = defaultdict(list)
+
+
+def register_panel(page: str, render: Renderer) -> None:
+    """Add a panel to a page: `post`, the page of a suggestion for the team, or `user`, the page of a user in the settings."""
+    _panels[page].append(render)
+
+
+def render_panels(page: str, request: RequestOfPage, row: object) -> SafeString:
+    """Return the HTML of the panels of a page, in the order of their registration."""
+    return format_html_join("\n", "{}", ((render(request, row),) for render in _panels[page]))
+
+
+def register_row_panels(page: str, render: RowRenderer) -> None:
+    """Add a panel to each row of a page: `inbox`, the team's inbox, or `posts`, a list of suggestions in an order of the team."""
+    _row_panels[page].append(render)
+
+
+def render_row_panels(page: str, request: RequestOfPage, ids: Collection[int]) -> dict[int, SafeString]:
+    """Return the HTML of the panels of each row that has some, by the id of the row."""
+    if not ids:
+        return {}
+    found = [render(request, ids) for render in _row_panels[page]]
+    return {
+        id: format_html_join("\n", "{}", ((panels[id],) for panels in found if id in panels))
+        for id in set().union(*found)
+    }
+
+
+# Paths of routes that other rooms define and settings name
+
+
+def home_path() -> str:
+    """Return the path of the home page."""
+    return reverse(settings.HOME_URL)
+
+
+# Returns the path of the page at which a user of an account starts, or None for the home page.
+StartPage = Callable[[Any, Any], str | None]
+_start_pages: list[StartPage] = []
+
+
+def register_start_page(find: StartPage) -> None:
+    """Let `find` choose the page at which users start after they have signed in, and to which the name in the header leads."""
+    _start_pages.append(find)
+
+
+def start_path(account: object, user: object) -> str:
+    """Return the path of the page at which a user of the account starts. Visitors, whose `user` is None, start at the home page."""
+    paths = (find(account, user) for find in _start_pages if user is not None)
+    return next(filter(None, paths), None) or home_path()
+
+
+def sign_in_path(target: str, *, unsaved: bool = False) -> str:
+    """Return the path of the sign-in page, which redirects to `target` afterwards. If `unsaved`, the page says that nothing was saved."""
+    return reverse(settings.LOGIN_URL, query={"next": target} | ({"unsaved": 1} if unsaved else {}))

@@ -16,10 +16,8 @@ from jinja2.runtime import Context
 from core.api.routing import path_with_id
 from core.pages.creation import FORM_KEY, form_key_of
 from core.pages.formatting import amount_text, date_text, number_text, time_text
-from core.pages.navigation import MenuEntry, entries
+from core.pages.navigation import MenuEntry, entries, home_path, render_panels, start_path
 from core.pages.number_fields import number_question
-from core.pages.panels import render_panels
-from core.pages.routes import home_path, start_path
 from core.pages.templates import template_filter, template_function
 
 # The highest number that a menu shows.
@@ -111,7 +109,7 @@ def new_entry_path(context: Context, entry: MenuEntry) -> str:
 @template_function
 @pass_context
 def panels(context: Context, page: str, row: object) -> SafeString:
-    """Return the panels that other rooms add to a page (`core.pages.panels`). `row` is the row that the page shows."""
+    """Return the panels that other rooms add to a page (`core.pages.navigation`). `row` is the row that the page shows."""
     return render_panels(page, context["request"], row)
 
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from core.db.derived import DerivingQuerySet
 from core.db.tenancy import rows_of
 from core.errors import FieldError
+from core.rows.access import Access
 from core.tenants import TenantAccount, TenantUser
 
 KEPT_FOR = timedelta(days=30)
@@ -70,6 +71,19 @@ def link_indexes(name: str, target: str, *order: str) -> list[models.Index]:
         )
         for link, fields in ((target, order), (f"trashed_{target}", ()))
     ]
+
+
+class LimitedQuerySet(TrashableQuerySet[Row]):
+    """A queryset of rows of which some users access only a part."""
+
+    def limited_to(self, access: Access) -> Self:
+        """Return the rows of the access."""
+        return self.filter(access.condition()) if access.is_limited else self
+
+
+def limit(rows: models.QuerySet[Any], access: Access) -> Any:
+    """Return the rows of the access. Rows of a model without responsible users are all accessible."""
+    return rows.limited_to(access) if isinstance(rows, LimitedQuerySet) else rows
 
 
 class TrashedId(int):

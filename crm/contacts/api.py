@@ -6,8 +6,7 @@ from accounts.tags.api import TagFilter
 from core.api.additional_fields import CUSTOM_FIELDS
 from core.api.fields import IntegerField, RelatedListField, TagsField
 from core.api.filters import ListFilters, WireFilter, link_filter
-from core.api.serializers import ResourceSerializer
-from core.api.unique_names import UniqueNameField
+from core.api.serializers import ResourceSerializer, UniqueNameField
 from core.openapi.operations import SHAPES, Shape
 from crm.contacts.models import Contact, ContactList, ContactListMembership, ContactListQuerySet, ContactQuerySet
 from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer

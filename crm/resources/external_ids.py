@@ -15,8 +15,7 @@ from psycopg.types.numeric import Int8
 from core.db.prepared import array_literal, fetch
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from core.rows.access import Access
-from core.rows.limited_rows import LimitedQuerySet
-from core.rows.trash import TrashableQuerySet
+from core.rows.trash import LimitedQuerySet, TrashableQuerySet
 from core.rows.trimmed import trim
 from crm.resources.models import CRMResource
 

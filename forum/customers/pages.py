@@ -21,8 +21,7 @@ from core.errors import Conflict, FieldError
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.registry import Resource, registry
-from core.rows.limited_rows import limit
-from core.rows.trash import TrashableQuerySet
+from core.rows.trash import TrashableQuerySet, limit
 from core.search.queries import search, search_transaction
 from forum.categories.models import Category
 from forum.forums.requests import ForumUserRequest, agent_of

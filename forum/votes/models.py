@@ -23,8 +23,7 @@ from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.registry import registry
 from core.rows.access import Access
-from core.rows.limited_rows import limit
-from core.rows.trash import Trashable, TrashableQuerySet
+from core.rows.trash import Trashable, TrashableQuerySet, limit
 from forum.lists.locking import LockablePost
 
 # For readers outside the team, names of voters are searched in at most this number of votes of a post.

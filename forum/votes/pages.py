@@ -21,7 +21,7 @@ from core.db.transactions import in_transaction, without_transaction
 from core.error_responses import error_response
 from core.errors import Throttled
 from core.pages.base import redirect, referring_path
-from core.pages.routes import sign_in_path
+from core.pages.navigation import sign_in_path
 from forum.forums.limits import limit_new_member
 from forum.forums.pages.base import ForumPage, PostNotFound, only_members_message
 from forum.forums.requests import ForumRequest, ForumUserRequest

@@ -8,7 +8,7 @@ from django.utils.translation import pgettext_lazy
 
 from accounts.account.models import Account, currency_changed
 from accounts.statuses.models import Status, outcome_changed
-from core.pages import panels
+from core.pages.navigation import register_panel, register_row_panels
 from core.registry import registry
 from forum.forums.membership import SegmentSource, register_segment_source
 from forum.lists import team_filters
@@ -24,9 +24,9 @@ register_segment_source(SegmentSource(choices_of, conditions_of))
 for name in ("clients", "revenue"):
     registry.register_sample(f"posts/{name}", "suggestion", registry["post"].samples["post"])
 
-panels.register("post", render_backers_panel)
+register_panel("post", render_backers_panel)
 for page in ("inbox", "posts"):
-    panels.register_for_rows(page, render_revenue)
+    register_row_panels(page, render_revenue)
 
 team_filters.register_filter(CustomerFilter.read)
 NOTE = _("Only suggestions with clients behind them. Changes appear here after about a minute.")

@@ -6,8 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from core.pages.navigation import MenuEntry, register
-from core.pages.routes import register_start_page
+from core.pages.navigation import MenuEntry, register, register_start_page
 from core.registry import newest_id, registry
 from crm.resources.api.filters import register_reader
 from team.lists.saved_views import read_api_list

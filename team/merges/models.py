@@ -28,8 +28,7 @@ from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.rows.access import Access
 from core.rows.additional_fields import additional_fields
-from core.rows.limited_rows import LimitedQuerySet
-from core.rows.trash import TrashedId
+from core.rows.trash import LimitedQuerySet, TrashedId
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.fields.catalogue import Field

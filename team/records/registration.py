@@ -2,12 +2,11 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from core.pages import panels
-from core.pages.navigation import MenuEntry, register
+from core.pages.navigation import MenuEntry, register, register_panel
 from team.menu.entries import CLIENT, is_team_of_site
 from team.records.pages.user_links import render_user_panel
 
-panels.register("user", render_user_panel)
+register_panel("user", render_user_panel)
 register(
     "new",
     *(

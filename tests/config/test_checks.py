@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.test import override_settings
 
-from config.checks import check_settings
+from config.apps import check_settings
 from tests.support.tables import table
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.http import FileResponse, HttpResponse, StreamingHttpResponse
 
-from config.limits import Slots
-from config.wsgi import MAX_FILE_BYTES, Application
+from config.wsgi import MAX_FILE_BYTES, Application, Slots
 from core.limits.request_shares import is_answering
 
 # At the end of each response, Django closes old database connections.

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from django.db import connection
 
-from core.changes import dispatcher, followers, models
+from core.changes import followers, models
 from core.changes.models import Change
 from tests.support.threads import at_once
 
@@ -18,7 +18,7 @@ def run_followers() -> None:
     """Let all registered followers handle all changes, including those of a transaction that the test rolls back."""
     # The deferred triggers record the changes.
     connection.check_constraints()
-    while dispatcher.assign_numbers() or dispatcher.handle_due():
+    while followers.assign_numbers() or followers.handle_due():
         pass
 
 
@@ -33,7 +33,7 @@ def work_until(condition: Callable[[], bool], loop: Callable[[threading.Event], 
         stop.set()
         assert condition()
 
-    at_once(wait, *[lambda: dispatcher.number_changes(stop), lambda: loop(stop)] * workers)
+    at_once(wait, *[lambda: followers.number_changes(stop), lambda: loop(stop)] * workers)
 
 
 class Recorder(followers.ChangeFollower):
@@ -60,5 +60,4 @@ def register_only(monkeypatch, follower: followers.ChangeFollower) -> None:
     monkeypatch.setattr(models, "account_followers", names)
     monkeypatch.setattr(followers, "account_followers", names)
     monkeypatch.setattr(followers, "change_followers", registered)
-    monkeypatch.setattr(dispatcher, "change_followers", registered)
     followers.register_follower(follower)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from core.http.parameters import MAX_DEPTH
+from core.http.formats import MAX_DEPTH
 
 
 def form_of(value: Any, name: str = "", depth: int = 1) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db import connection
 
-from core.changes import dispatcher as changes
+from core.changes import followers as changes
 from webhooks.dispatcher import Dispatcher
 from webhooks.models import Endpoint
 

@@ -7,7 +7,7 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 
-from core.changes import dispatcher as changes
+from core.changes import followers as changes
 from core.changes.followers import Follower, LeaseLostError
 from tests.support.factories import make_account, make_client
 from tests.support.followers import TIMEOUT, work_until

@@ -20,7 +20,7 @@ from accounts.sign_in.pages.sign_in import sign_in
 from accounts.users.digests import new_secret
 from core.http import throttling
 from core.pages.base import Page, redirect, redirect_to_url, safe_path
-from core.pages.routes import home_path
+from core.pages.navigation import home_path
 
 # The hosts at which LOCAL_ACCOUNT answers besides its own, on a laptop.
 LOCAL_HOSTS = ("localhost", "127.0.0.1")

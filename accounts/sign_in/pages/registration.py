@@ -29,7 +29,7 @@ from accounts.users.invitations import Invitation
 from accounts.users.models import User
 from core.http.throttling import count_from_address
 from core.pages.base import Page, redirect, safe_path
-from core.pages.routes import home_path, sign_in_path
+from core.pages.navigation import home_path, sign_in_path
 from core.rows.trimmed import fold_email
 
 

@@ -25,8 +25,8 @@ from accounts.users.models import User
 from core.db.text import is_xml_text
 from core.errors import Throttled
 from core.pages.base import Page, redirect, safe_path
-from core.pages.language import LANGUAGE_COOKIE
-from core.pages.routes import home_path, start_path
+from core.pages.formatting import LANGUAGE_COOKIE
+from core.pages.navigation import home_path, start_path
 
 LANGUAGE_LIFETIME = timedelta(days=365)
 
@@ -109,7 +109,7 @@ class SignIn(Page):
         if request.user is not None:
             return redirect(target)
         form = SignInForm(request=request, target=target)
-        # `unsaved` means that a form was submitted after the session had ended (`core.pages.routes.sign_in_path`).
+        # `unsaved` means that a form was submitted after the session had ended (`core.pages.navigation.sign_in_path`).
         return self.render_form(form, nothing_was_saved="unsaved" in request.GET)
 
     def post(self, request: PageRequest) -> HttpResponse:

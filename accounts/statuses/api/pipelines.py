@@ -13,8 +13,7 @@ from accounts.statuses.pipelines import Pipeline
 from core.api.fields import IntegerField
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer, WireSerializer
-from core.api.unique_names import UniqueNameField
+from core.api.serializers import ResourceSerializer, UniqueNameField, WireSerializer
 from core.db.ordering import MAX_POSITION
 from core.db.transactions import in_transaction
 from core.errors import FieldError

@@ -18,9 +18,8 @@ from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_err
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from core.http.errors import envelope
-from core.openapi.components import API_TOKEN, error_schema
 from core.openapi.fields import NOT_BLANK, XML_TEXT, TextExtension, describe_field
-from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES
+from core.openapi.operations import API_TOKEN, BODIES, QUERY_PARAMETERS, RESPONSES, error_schema
 from core.openapi.schema import JSONOperationSchema
 from core.openapi.values import NAME, JSONSchema, array_of, object_of, required_fields
 from core.registry import registry

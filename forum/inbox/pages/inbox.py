@@ -25,7 +25,7 @@ from core.error_responses import error_response
 from core.errors import Conflict, FieldError, FieldErrors
 from core.pages.base import redirect
 from core.pages.errors import error_sentence
-from core.pages.panels import render_row_panels
+from core.pages.navigation import render_row_panels
 from core.rows.values import ValuesRow
 from forum.comments.models import Comment
 from forum.forums.requests import ForumRequest, ForumUserRequest

@@ -18,7 +18,7 @@ from core.db.text import replace_non_xml
 from core.http import throttling
 from core.registry import registry
 from core.rows.access import prepared_access
-from core.rows.limited_rows import limit
+from core.rows.trash import limit
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.forums.pages.base import ForumPage, PostNotFound
 from forum.forums.requests import ForumRequest

@@ -16,7 +16,7 @@ from core.db.tenancy import account_of, fold
 from core.db.time_limit import TooSlow
 from core.pages.base import base_url, redirect
 from core.pages.errors import error_sentence
-from core.pages.panels import render_row_panels
+from core.pages.navigation import render_row_panels
 from forum.categories.models import Category, categories_in_order
 from forum.forums.models import Forum
 from forum.forums.requests import ForumRequest, ForumUserRequest

@@ -18,7 +18,7 @@ from core.db.transactions import in_transaction
 from core.pages.base import base_url
 from core.registry import registry
 from core.rows.access import prepared_access
-from core.rows.limited_rows import limit
+from core.rows.trash import limit
 from forum.categories.models import Category
 from forum.comments.models import COMMENTS_PER_PAGE, Comment
 from forum.follows.models import follow_annotations, is_followed

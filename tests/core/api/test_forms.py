@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 from rest_framework.exceptions import ParseError
 
-from core.http.parameters import nest
+from core.http.formats import nest
 from tests.support.assertions import assert_refused, read
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_contact_list

@@ -5,7 +5,7 @@ import threading
 import pytest
 from django.db import DatabaseError, connection, transaction
 
-from core.changes import dispatcher
+from core.changes import followers
 from core.changes.followers import Follower
 from core.changes.models import Change
 from tests.support.factories import make_account, make_client
@@ -51,7 +51,7 @@ def test_it_works(stored):
 
     writer = threading.Thread(target=lambda: at_once(write))
     writer.start()
-    work_until(lambda: written.is_set() and is_done(), dispatcher.run_followers)
+    work_until(lambda: written.is_set() and is_done(), followers.run_followers)
     writer.join()
     for account, _alice, _token in casts:
         account.refresh_from_db()
@@ -70,20 +70,20 @@ def test_two_workers_do_not_number_the_same_account(acme):
 
 
 def test_many_accounts_are_numbered_by_a_few_statements(stored, monkeypatch, django_assert_num_queries):
-    monkeypatch.setattr(dispatcher, "NUMBERED_ACCOUNTS", 3)
+    monkeypatch.setattr(followers, "NUMBERED_ACCOUNTS", 3)
     for number in range(7):
         make_account(f"acme-{number}", login="alice")
     # For each of three batches: the accounts, BEGIN, locks, numbers, COMMIT. After the last batch, the accounts again.
     with django_assert_num_queries(3 * 5 + 1):
-        assert dispatcher.assign_numbers()
-    assert not dispatcher.assign_numbers()
+        assert followers.assign_numbers()
+    assert not followers.assign_numbers()
     assert Follower.objects.exclude(due_at=None).count() == 7
 
 
 def test_a_worker_that_dies_loses_nothing(acme, stored, monkeypatch):
     """The process dies within the transaction of the follower: its lease ends, and another worker handles the changes once."""
     make_client(acme.alice)
-    dispatcher.assign_numbers()
+    followers.assign_numbers()
     [lease] = Follower.objects.lease(["recorder"], limit=1)
 
     def die():
@@ -95,14 +95,14 @@ def test_a_worker_that_dies_loses_nothing(acme, stored, monkeypatch):
     with pytest.raises(DatabaseError):
         at_once(die)
     Follower.objects.update(due_at="2026-01-01T00:00Z")
-    work_until(is_done, dispatcher.run_followers, workers=1)
+    work_until(is_done, followers.run_followers, workers=1)
     acme.account.refresh_from_db()
     assert acme.account.name.endswith("1,2,3,4,5,6,7,8,9,10,11,12,13,14,")
     assert acme.account.name.count(",14,") == 1
 
 
 def test_a_loop_survives_errors(monkeypatch, caplog):
-    monkeypatch.setattr(dispatcher, "ERROR_DELAY", 0)
+    monkeypatch.setattr(followers, "ERROR_DELAY", 0)
     stop = threading.Event()
     outcomes = [DatabaseError("secret"), ValueError("a defect"), True, False]
 
@@ -114,7 +114,7 @@ def test_a_loop_survives_errors(monkeypatch, caplog):
             raise outcome
         return outcome
 
-    dispatcher.repeat(poll, stop)
+    followers.repeat(poll, stop)
     assert outcomes == []
     assert "the database is not available: DatabaseError" in caplog.text
     assert "secret" not in caplog.text

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts.account.models import Account
-from core.changes import dispatcher, followers
+from core.changes import followers
 from core.changes.followers import Follower, LeaseLostError
 from tests.support.factories import make_client
 from tests.support.followers import Recorder, register_only, run_followers
@@ -30,7 +30,7 @@ def leased(acme, recorder):
     """Lease acme's follower, which has one new change."""
     make_client(acme.alice)
     connection.check_constraints()
-    dispatcher.assign_numbers()
+    followers.assign_numbers()
     [lease] = Follower.objects.lease(["recorder"], limit=10)
     return lease
 
@@ -75,7 +75,7 @@ def test_a_reader_of_the_feed_makes_followers_due(acme, recorder):
     row = make_client(acme.alice)
     connection.check_constraints()
     assert acme.json().get("/app/changes.json", params={"since": "now"}).status_code == 200
-    assert dispatcher.handle_due()
+    assert followers.handle_due()
     assert recorder.changes_of(acme.account.id) == [("client", row.id, "created")]
 
 
@@ -99,10 +99,10 @@ def test_many_changes_are_handled_in_batches(acme, recorder, monkeypatch):
 def test_a_change_during_a_lease_makes_the_follower_due_again(acme, recorder, leased):
     second = make_client(acme.alice)
     connection.check_constraints()
-    dispatcher.assign_numbers()
+    followers.assign_numbers()
     leased.advance(leased.newest)
     assert state(acme).due_at is not None
-    assert dispatcher.handle_due()
+    assert followers.handle_due()
     assert recorder.changes_of(acme.account.id) == [("client", second.id, "created")]
 
 
@@ -221,7 +221,7 @@ def test_changes_that_were_erased_are_skipped(acme, recorder):
 def test_the_lease_of_a_deleted_follower_is_lost(recorder, other):
     make_client(other.mallory)
     connection.check_constraints()
-    dispatcher.assign_numbers()
+    followers.assign_numbers()
     leases = {lease.account_id: lease for lease in Follower.objects.lease(["recorder"], limit=10)}
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM core_follower WHERE account_id = %s", [other.account.id])
@@ -237,7 +237,7 @@ def test_one_of_several_followers_begins_with_the_next_change(acme, recorder):
     assert Follower.objects.lease(["one of several"], limit=1) == []
     second = make_client(acme.alice)
     connection.check_constraints()
-    dispatcher.assign_numbers()
+    followers.assign_numbers()
     [lease] = Follower.objects.lease(["one of several"], limit=1)
     assert [change.id for change in lease.next_changes()] == [second.id]
     assert (lease.key, lease.newest) == (7, lease.cursor + 1)
@@ -262,6 +262,6 @@ def test_accounts_without_changes_take_no_statement(acme, recorder):
     make_client(acme.alice)
     connection.check_constraints()
     with CaptureQueriesContext(connection) as numbering:
-        dispatcher.assign_numbers()
+        followers.assign_numbers()
     # Accounts, locks, numbers, and accounts after the last one, in a savepoint of the test's transaction.
     assert len(numbering) == 6, [query["sql"] for query in numbering]
