@@ -24,6 +24,7 @@ def _parse_email_url(url: str) -> dict[str, object]:
 
 ENVIRONMENT = Environment()
 _read = ENVIRONMENT.read
+_count, _port = number(minimum=0), number(minimum=1, maximum=65535)
 
 VERSION = "0.1.0"
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -76,12 +77,8 @@ EMAIL_USE_TLS, EMAIL_USE_SSL = _mail["EMAIL_USE_TLS"], _mail["EMAIL_USE_SSL"]
 EMAIL_FILE_PATH = _mail.get("EMAIL_FILE_PATH") or None
 # In seconds, for a mail server that does not answer.
 EMAIL_TIMEOUT = _mail["EMAIL_TIMEOUT"] or 10
-LOG_LEVEL = _read(
-    "LOG_LEVEL",
-    "INFO",
-    "The lowest level that is logged: DEBUG, INFO, WARNING or ERROR.",
-    one_of("DEBUG", "INFO", "WARNING", "ERROR"),
-)
+_level = one_of("DEBUG", "INFO", "WARNING", "ERROR")
+LOG_LEVEL = _read("LOG_LEVEL", "INFO", "The lowest level that is logged: DEBUG, INFO, WARNING or ERROR.", _level)
 LOG_QUERIES = _read(
     "LOG_QUERIES",
     "off",
@@ -92,66 +89,53 @@ STATEMENT_TIMEOUT = _read(
     "STATEMENT_TIMEOUT", "15", "The number of seconds after which the database cancels a statement.", number(minimum=1)
 )
 RATE_LIMIT = _read(
-    "RATE_LIMIT", "600", "The requests that each token or user may make per minute; 0 for no limit.", number(minimum=0)
+    "RATE_LIMIT", "600", "The requests that each token or user may make per minute; 0 for no limit.", _count
 )
 FAILED_LOGIN_LIMIT = _read(
     "FAILED_LOGIN_LIMIT",
     "60",
     "The failed logins per hour for each user and each client address; 0 for no limit.",
-    number(minimum=0),
+    _count,
 )
 ACCOUNT_LIMIT = _read(
-    "ACCOUNT_LIMIT", "10", "The accounts that each partner may create per minute; 0 for no limit.", number(minimum=0)
+    "ACCOUNT_LIMIT", "10", "The accounts that each partner may create per minute; 0 for no limit.", _count
 )
-
-WEBHOOK_ALLOW = (
-    _read(
-        "WEBHOOK_ALLOW",
-        "",
-        "Private networks and further ports that webhooks may reach; for example 10.0.0.0/8:8080.",
-        networks,
-    )
-    or ()
-)
-
+_reachable = "Private networks and further ports that webhooks may reach; for example 10.0.0.0/8:8080."
+WEBHOOK_ALLOW = _read("WEBHOOK_ALLOW", "", _reachable, networks) or ()
 EMAIL_LIMIT_PER_ADDRESS = _read(
     "EMAIL_LIMIT_PER_ADDRESS",
     "30",
     "The e-mails with notifications per hour to each address; further ones are delayed. 0 for no limit.",
-    number(minimum=0),
+    _count,
 )
 EMAIL_LIMIT_PER_ACCOUNT = _read(
     "EMAIL_LIMIT_PER_ACCOUNT",
     "5000",
     "The e-mails with notifications or messages to customers per hour of each account; further ones are delayed. 0 for no limit.",
-    number(minimum=0),
+    _count,
 )
 INVITATION_LIMIT = _read(
-    "INVITATION_LIMIT", "100", "The invitations that each account may send per hour; 0 for no limit.", number(minimum=0)
+    "INVITATION_LIMIT", "100", "The invitations that each account may send per hour; 0 for no limit.", _count
 )
 INVITATION_LIMIT_OF_NEW_ACCOUNTS = _read(
     "INVITATION_LIMIT_OF_NEW_ACCOUNTS",
     "20",
     "The invitations that an account may send per hour in its first week; 0 for no limit.",
-    number(minimum=0),
+    _count,
 )
 
 # Defaults for the arguments of `serve`.
-PORT = _read("PORT", "8000", "The port to listen on.", number(minimum=1, maximum=65535))
+PORT = _read("PORT", "8000", "The port to listen on.", _port)
 HOST = _read("HOST", "127.0.0.1", "The address to listen on.")
 PUBLIC_PORT = _read(
     "PUBLIC_PORT",
     "",
     "The port in printed addresses and in links of e-mails, if people reach the service at a port other than 443 or 80.",
-    number(minimum=1, maximum=65535),
+    _port,
 )
 WORKERS = _read("WORKERS", "", "The number of worker processes.", number(minimum=1, maximum=256))
-DATABASE_WAIT = _read(
-    "DATABASE_WAIT",
-    "60",
-    "The number of seconds that a starting service waits for its database.",
-    number(minimum=0, maximum=3600),
-)
+_wait = "The number of seconds that a starting service waits for its database."
+DATABASE_WAIT = _read("DATABASE_WAIT", "60", _wait, number(minimum=0, maximum=3600))
 
 DEBUG = False
 
@@ -226,6 +210,8 @@ DATABASE_SESSION = {
     "random_page_cost": "1.1",
 }
 
+_session_options = " ".join(f"-c {name}={value}" for name, value in DATABASE_SESSION.items())
+
 # Parameters of DATABASE_URL override the options above them.
 DATABASES = {
     "default": {
@@ -247,11 +233,7 @@ DATABASES = {
             **({"target_session_attrs": "read-write"} if "," in _database.get("HOST", "") else {}),
             "application_name": "rostrum",
             **_database.get("OPTIONS", {}),
-            **(
-                {}
-                if DATABASE_POOLER
-                else {"options": " ".join(f"-c {name}={value}" for name, value in DATABASE_SESSION.items())}
-            ),
+            **({} if DATABASE_POOLER else {"options": _session_options}),
             # Parameters are sent separately, so that PostgreSQL does not log them with a failing statement.
             "server_side_binding": True,
         },
@@ -295,12 +277,8 @@ _static = Path(ENVIRONMENT.values.get("STATIC_ROOT") or BASE_DIR / "static")
 STATIC_COLLECTED = (_static / "staticfiles.json").exists() or sys.argv[1:2] == ["collectstatic"]
 STATIC_ROOT = _static if STATIC_COLLECTED else None
 WHITENOISE_USE_FINDERS = not STATIC_COLLECTED
-_storage = (
-    "core.pages.static_files.StaticFilesStorage"
-    if STATIC_COLLECTED
-    else "django.contrib.staticfiles.storage.StaticFilesStorage"
-)
-STORAGES = {"staticfiles": {"BACKEND": _storage}}
+_package = "core.pages.static_files" if STATIC_COLLECTED else "django.contrib.staticfiles.storage"
+STORAGES = {"staticfiles": {"BACKEND": f"{_package}.StaticFilesStorage"}}
 # Only developer tools load source maps. To compress them would take longer than to compress all other files.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")
 

@@ -16,18 +16,6 @@ BASE_DIR = Path(__file__).resolve().parents[2]
 DEMO_ACCOUNT = "demo"
 # The line that `config.local.prepare` prints before it creates the demo account.
 MIGRATED = "Migrated\n"
-# The variables that a command needs in order to work on the database of a running service and to print its addresses.
-SHARED_VARIABLES = (
-    "SECRET_KEY",
-    "DATABASE_URL",
-    "BASE_DOMAIN",
-    "HTTPS",
-    "HOST",
-    "PORT",
-    "PUBLIC_PORT",
-    "LOCAL_ACCOUNT",
-    "STATIC_ROOT",
-)
 
 
 class LocalError(Exception):
@@ -100,13 +88,13 @@ class DataDirectory:
         return path.read_text().strip()
 
 
-def local_environment(data: DataDirectory) -> dict[str, str]:
-    """Return the environment of a local service: that of this process, with defaults for a service on one's own machine."""
+def local_variables(data: DataDirectory) -> dict[str, str]:
+    """Return the variables of a local service: those of this process, with defaults for a service on one's own machine."""
     try:
         port = integer_between(1, 65535)(os.environ.get("PORT") or "8000")
     except ArgumentTypeError as error:
         raise LocalError(f"PORT is not valid: {error}.") from error
-    return os.environ | {
+    return {
         "HOST": os.environ.get("HOST") or "127.0.0.1",
         "PORT": str(port),
         "BASE_DOMAIN": os.environ.get("BASE_DOMAIN") or "localhost",

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from django.core.management import ManagementUtility
 
-from config.local.data import BASE_DIR, DataDirectory, LocalError, local_environment
+from config.local.data import BASE_DIR, DataDirectory, LocalError, local_variables
 from config.local.postgres import Cluster, ClusterError
 
 # How long to wait for `make run` to start or stop, or for another `make manage` to end, in seconds.
@@ -42,7 +42,7 @@ def local_database(data: DataDirectory) -> Iterator[bool]:
     cluster = Cluster(data.postgres, lock=lock)
     if not cluster.is_created:
         raise no_database
-    os.environ.update(local_environment(data) | {"DATABASE_URL": cluster.url})
+    os.environ.update(local_variables(data) | {"DATABASE_URL": cluster.url})
     os.environ["SECRET_KEY"] = os.environ.get("SECRET_KEY") or data.secret_key()
     with cluster:
         yield True

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any, NoReturn, cast
 
 from config.arguments import available_cores, listening_address
-from config.local.data import BASE_DIR, MIGRATED, SHARED_VARIABLES, DataDirectory, LocalError, local_environment
+from config.local.data import BASE_DIR, MIGRATED, DataDirectory, LocalError, local_variables
 from config.local.mail_page import MailPage
 from config.local.postgres import Cluster, ClusterError, ProcessGroup, outcome
 
@@ -57,7 +57,9 @@ class Supervisor:
         self.parent = os.getppid()
         self.data = DataDirectory()
         self.emails = self.data.path / "emails"
-        self.environment = ALLOCATOR_VARIABLES | local_environment(self.data)
+        # The variables that a command needs in order to work on the database of this service and to print its addresses.
+        self.shared_variables = local_variables(self.data)
+        self.environment = ALLOCATOR_VARIABLES | os.environ | self.shared_variables
         self.environment |= {
             # At most 11: the embedded PostgreSQL has 100 connections, each worker of the web server uses seven, and the worker of jobs up to sixteen.
             "WORKERS": os.environ.get("WORKERS") or str(min(available_cores(), 11)),
@@ -92,12 +94,12 @@ class Supervisor:
                 f"Cannot listen on {self.host} port {self.port}: {error.strerror}. Choose another: "
                 f"make {'dev' if self.dev else 'run'} PORT=8001"
             ) from error
-        self.environment["SECRET_KEY"] = os.environ.get("SECRET_KEY") or self.data.secret_key()
-        shared_variables = {name: self.environment[name] for name in SHARED_VARIABLES if name != "DATABASE_URL"}
+        self.shared_variables["SECRET_KEY"] = os.environ.get("SECRET_KEY") or self.data.secret_key()
         self.group = ProcessGroup(pass_fds=[lock])
         if not os.environ.get("DATABASE_URL"):
             self.cluster = Cluster(self.data.postgres, lock=lock)
-            shared_variables["DATABASE_URL"] = self.environment["DATABASE_URL"] = self.cluster.url
+            self.shared_variables["DATABASE_URL"] = self.cluster.url
+        self.environment |= self.shared_variables
         bare = ["--bare"] if os.environ.get("DEMO") == "bare" else []
         command = ("-m", "config.local.prepare", "--env", str(self.data.path / "demo.env"), *bare)
         preparation = self.spawn(
@@ -114,7 +116,7 @@ class Supervisor:
             finish(collectstatic, collectstatic.communicate()[0], "manage.py collectstatic")
             self.static_record.write_text(static_digest())
         self.start_service("worker")
-        self.data.publish(shared_variables)
+        self.data.publish(self.shared_variables)
         self.start_mail_page()
         self.report("Ready; Ctrl-C stops it")
         print(usage, flush=True)
@@ -258,7 +260,3 @@ def main() -> int:
     except (LocalError, ClusterError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -9,28 +9,17 @@ from zoneinfo import ZoneInfo
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import empty
 
-from core.api.fields import (
-    MIN_FLOAT_DIGITS,
-    BooleanField,
-    DateField,
-    DateTimeField,
-    DecimalField,
-    FieldOptions,
-    IntegerField,
-    WireField,
-    long_text_field,
-    to_object,
-)
+from core.api import fields
 from core.api.serializers import ResourceSerializer, Values, declared_fields, format_time
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 from core.rows.additional_fields import MAX_FIELDS, MAX_JSON_LENGTH, merge, to_json, to_json_value
 
 # The fields that read typed additional fields, by key.
-FieldTypes = Mapping[str, Callable[..., WireField]]
+FieldTypes = Mapping[str, Callable[..., fields.WireField]]
 
 
-class FloatField(DecimalField):
+class FloatField(fields.DecimalField):
     """A JSON number with a decimal point. One as long as a binary float is stored in the shortest form of that float, without rounding."""
 
     # The smallest float of full precision has more decimal places.
@@ -38,43 +27,43 @@ class FloatField(DecimalField):
 
     def to_internal_value(self, data: Any) -> int | Decimal:  # type: ignore[override]  # the value of a DecimalField has 6 places
         has_float_places = -self.MAX_FLOAT_PLACES <= data.adjusted() < self.MAX_WHOLE_DIGITS
-        if has_float_places and len(data.as_tuple().digits) >= MIN_FLOAT_DIGITS and not self.has_places(data):
+        if has_float_places and len(data.as_tuple().digits) >= fields.MIN_FLOAT_DIGITS and not self.has_places(data):
             number = Decimal(repr(float(data)))
         else:
             number = super().to_internal_value(data)
         return int(number) if number == number.to_integral_value() else number.normalize()
 
 
-class AnyScalarField(WireField):
+class AnyScalarField(fields.WireField):
     """A text, a number, true or false, stored as it was sent."""
 
     def to_internal_value(self, data: object) -> object:
         if isinstance(data, bool):
             return data
         if isinstance(data, str | dict | list):
-            return self.read_with(long_text_field(), data)
-        return self.read_with(FloatField() if isinstance(data, Decimal) else IntegerField(), data)
+            return self.read_with(fields.long_text_field(), data)
+        return self.read_with(FloatField() if isinstance(data, Decimal) else fields.IntegerField(), data)
 
-    def read_with(self, field: WireField, data: object) -> object:
+    def read_with(self, field: fields.WireField, data: object) -> object:
         field.bind("", self)  # type: ignore[arg-type]  # the context of a field comes from any parent
         return field.run_validation(data)
 
 
 # Custom fields, ten of each type: `string1` … `string10`.
 CUSTOM_TYPES: FieldTypes = {
-    "string": long_text_field,
-    "text": long_text_field,
-    "integer": IntegerField,
-    "decimal": DecimalField,
-    "boolean": BooleanField,
-    "checkbox": BooleanField,
-    "date": DateField,
-    "datetime": DateTimeField,
+    "string": fields.long_text_field,
+    "text": fields.long_text_field,
+    "integer": fields.IntegerField,
+    "decimal": fields.DecimalField,
+    "boolean": fields.BooleanField,
+    "checkbox": fields.BooleanField,
+    "date": fields.DateField,
+    "datetime": fields.DateTimeField,
 }
 CUSTOM_FIELDS: FieldTypes = {f"{name}{number}": make for name, make in CUSTOM_TYPES.items() for number in range(1, 11)}
 
 
-class AdditionalFieldsField(WireField):
+class AdditionalFieldsField(fields.WireField):
     """An object whose values are texts, numbers, true or false. The object is merged into the stored object. Null removes a key.
 
     `typed` maps some keys to the fields that read their values.
@@ -86,7 +75,7 @@ class AdditionalFieldsField(WireField):
         "key": "key {key} is not a text of 1-{most} characters",
     }
 
-    def __init__(self, typed: FieldTypes, **kwargs: Unpack[FieldOptions]) -> None:
+    def __init__(self, typed: FieldTypes, **kwargs: Unpack[fields.FieldOptions]) -> None:
         self.typed = typed
         super().__init__(**kwargs)
 
@@ -94,7 +83,7 @@ class AdditionalFieldsField(WireField):
         return super().run_validation({} if data is None else data)
 
     def to_internal_value(self, data: object) -> dict[str, object]:
-        data = to_object(data)
+        data = fields.to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
         values: dict[str, object] = {}
@@ -119,7 +108,7 @@ class AdditionalFieldsField(WireField):
         """Return the stored form of the value of a key. Raise FieldErrors."""
         return self.read_with(self.typed.get(key, AnyScalarField)(), data)
 
-    def read_with(self, field: WireField, data: object) -> object:
+    def read_with(self, field: fields.WireField, data: object) -> object:
         field.bind("", self)  # type: ignore[arg-type]  # the context of a field comes from any parent
         return to_json_value(field.run_validation(data))
 
@@ -161,17 +150,17 @@ class AdditionalFieldsSerializer(ResourceSerializer):
     def represent_values(cls, values: Sequence[Any], zone: ZoneInfo) -> Values:
         data = super().represent_values(values, zone)
         if stored := cls.additional_fields_of(data):
-            fields = {
+            shown = {
                 name: format_time(datetime.fromisoformat(value), zone)
-                if cls.typed.get(name) is DateTimeField
+                if cls.typed.get(name) is fields.DateTimeField
                 else value
                 for name, value in sorted(stored.items())
             }
-            data = {**data, "additional_fields": fields, **{name: fields[name] for name in cls.typed if name in fields}}
+            data = {**data, "additional_fields": shown, **{name: shown[name] for name in cls.typed if name in shown}}
         return data
 
     @classmethod
     def additional_fields_of(cls, data: Values) -> Values:
         """Return the additional fields of a response. A subclass may omit some of them."""
-        fields: Values = data["additional_fields"]
-        return fields
+        values: Values = data["additional_fields"]
+        return values

@@ -9,34 +9,9 @@ from django.db.models import Model, QuerySet
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
-from core.api.fields import (
-    MISSING,
-    BooleanField,
-    CurrencyField,
-    DateField,
-    DateTimeField,
-    DecimalField,
-    IntegerField,
-    RelatedField,
-    TagsField,
-    TextField,
-    WireField,
-    to_object,
-)
+from core.api import fields
 from core.errors import FieldError, FieldErrors
-from core.rows.declared import (
-    CurrencyCode,
-    Day,
-    DeclaredField,
-    Moment,
-    Number,
-    RowId,
-    TagNames,
-    Text,
-    TrimmedText,
-    YesOrNo,
-    declared_columns,
-)
+from core.rows import declared
 from core.rows.trash import TrashedId
 from core.rows.trimmed import TrimmedCharField, name_key
 
@@ -46,40 +21,40 @@ def format_time(value: datetime | None, zone: ZoneInfo) -> str | None:
     return None if value is None else value.astimezone(zone).isoformat(timespec="seconds")
 
 
-def declared_fields(serializer: "type[WireSerializer] | WireSerializer") -> dict[str, WireField]:
+def declared_fields(serializer: "type[WireSerializer] | WireSerializer") -> dict[str, fields.WireField]:
     """Return the fields of a serializer by name. DRF has no public name for them."""
-    return cast(dict[str, WireField], serializer._declared_fields)
+    return cast(dict[str, fields.WireField], serializer._declared_fields)
 
 
-def arguments_of(field: WireField) -> tuple[list[object], dict[str, object]]:
+def arguments_of(field: fields.WireField) -> tuple[list[object], dict[str, object]]:
     """Return the positional and keyword arguments with which a field was created. DRF stores them to copy the field."""
     return field._args, field._kwargs  # type: ignore[attr-defined]
 
 
-def copy_field(field: WireField) -> WireField:
+def copy_field(field: fields.WireField) -> fields.WireField:
     """Return a new field with the same arguments, which no serializer has bound yet. This is faster than creating the field again."""
-    copied: WireField = object.__new__(type(field))
+    copied: fields.WireField = object.__new__(type(field))
     copied.__dict__.update(field.__dict__)
     return copied
 
 
-FIELDS: dict[type[DeclaredField], type[WireField]] = {
-    Text: TextField,
-    TrimmedText: TextField,
-    CurrencyCode: CurrencyField,
-    Number: DecimalField,
-    YesOrNo: BooleanField,
-    Day: DateField,
-    Moment: DateTimeField,
-    TagNames: TagsField,
-    RowId: IntegerField,
+FIELDS: dict[type[declared.DeclaredField], type[fields.WireField]] = {
+    declared.Text: fields.TextField,
+    declared.TrimmedText: fields.TextField,
+    declared.CurrencyCode: fields.CurrencyField,
+    declared.Number: fields.DecimalField,
+    declared.YesOrNo: fields.BooleanField,
+    declared.Day: fields.DateField,
+    declared.Moment: fields.DateTimeField,
+    declared.TagNames: fields.TagsField,
+    declared.RowId: fields.IntegerField,
 }
 
 
-def make_field(column: DeclaredField) -> WireField:
+def make_field(column: declared.DeclaredField) -> fields.WireField:
     """Return the serializer field of a declared field."""
-    if isinstance(column, RowId) and column.relation and column.editable:
-        return RelatedField(column.relation, **column.filters)
+    if isinstance(column, declared.RowId) and column.relation and column.editable:
+        return fields.RelatedField(column.relation, **column.filters)
     kind = next(FIELDS[base] for base in type(column).__mro__ if base in FIELDS)
     if not column.editable:
         return kind(read_only=True)
@@ -101,13 +76,13 @@ class WireSerializer(serializers.Serializer[object]):
         # The names of unknown and read-only fields that were sent.
         self.ignored: list[str] = []
         if hasattr(self, "initial_data"):
-            self.initial_data = to_object(self.initial_data)
+            self.initial_data = fields.to_object(self.initial_data)
 
     def to_internal_value(self, data: Any) -> Values:
         """Return the values of the fields. Raise FieldErrors with the errors of all fields."""
         values: Values = {}
         errors: list[FieldError] = []
-        for field in cast(Iterable[WireField], self._writable_fields):
+        for field in cast(Iterable[fields.WireField], self._writable_fields):
             try:
                 values[field.field_name] = field.run_validation(field.get_value(data))
             except FieldErrors as caught:
@@ -138,9 +113,9 @@ class ResourceSerializer(WireSerializer):
     Only the fields that were sent are read, so a PUT changes only these fields.
     """
 
-    id = IntegerField(read_only=True)
-    created_at = DateTimeField(read_only=True)
-    updated_at = DateTimeField(read_only=True)
+    id = fields.IntegerField(read_only=True)
+    created_at = fields.DateTimeField(read_only=True)
+    updated_at = fields.DateTimeField(read_only=True)
 
     # The column of each field whose name differs from that of its column.
     sources: ClassVar[dict[str, str]] = {}
@@ -163,14 +138,14 @@ class ResourceSerializer(WireSerializer):
             if cls.is_derived:
                 cls._add_declared_fields(cls.model)
             cls._read_columns(cls.model)
-        declared = declared_fields(cls)
+        known = declared_fields(cls)
         # DRF puts inherited fields first, but the times belong at the end.
-        order = [name for name in declared if name not in ("created_at", "updated_at")] + ["created_at", "updated_at"]
-        cls.names = tuple(name for name in order if not declared[name].write_only)
-        cls.times = tuple(name for name in cls.names if isinstance(declared[name], DateTimeField))
+        order = [name for name in known if name not in ("created_at", "updated_at")] + ["created_at", "updated_at"]
+        cls.names = tuple(name for name in order if not known[name].write_only)
+        cls.times = tuple(name for name in cls.names if isinstance(known[name], fields.DateTimeField))
         cls.columns = tuple(cls.sources.get(name, name) for name in cls.names)
-        cls.writable = {name: n for n, (name, field) in enumerate(declared.items()) if not field.read_only}
-        cls.required_names = {name for name in cls.writable if declared[name].required}
+        cls.writable = {name: n for n, (name, field) in enumerate(known.items()) if not field.read_only}
+        cls.required_names = {name for name in cls.writable if known[name].required}
 
     @classmethod
     def _add_declared_fields(cls, model: type[Model]) -> None:
@@ -180,32 +155,32 @@ class ResourceSerializer(WireSerializer):
         declared fields of the model's bases. A field with `after` follows the field of that name. As in DRF, a serializer leaves out a field
         that it sets to None.
         """
-        declared = declared_fields(cls)
+        known = declared_fields(cls)
         own, inherited = (
             {column.name: make_field(column) for column in columns if vars(cls).get(column.name, column) is not None}
-            for columns in declared_columns(model)
+            for columns in declared.declared_columns(model)
         )
         inherited_names = {name for base in cls.__bases__ for name in getattr(base, "_declared_fields", ())}
         first = {
             name: field
-            for name, field in declared.items()
+            for name, field in known.items()
             if name in inherited_names or (field.write_only and name in getattr(cls, "typed", ()))
         }
-        added = {name: field for name, field in declared.items() if name not in first}
+        added = {name: field for name, field in known.items() if name not in first}
         placed = {name: field for name, field in added.items() if field.after}
-        fields = own | inherited | added
+        all_fields = own | inherited | added
         names = list(dict.fromkeys([*own, *added, *inherited]))
         for name, field in placed.items():
             names.remove(name)
             names.insert(names.index(field.after) + 1, name)
-        cls._declared_fields = {**first, **{name: fields[name] for name in names if name not in first}}
+        cls._declared_fields = {**first, **{name: all_fields[name] for name in names if name not in first}}
 
     @classmethod
     def _read_columns(cls, model: type[Model]) -> None:
         columns = {column.name: column for column in model._meta.concrete_fields}
         for name, field in declared_fields(cls).items():
             column = columns.get(cls.sources.get(name, name))
-            if column is None or not isinstance(field, TextField):
+            if column is None or not isinstance(field, fields.TextField):
                 continue
             if column.max_length and "max_length" not in arguments_of(field)[1]:
                 # DRF copies a field from these arguments.
@@ -222,7 +197,7 @@ class ResourceSerializer(WireSerializer):
 
     def run_validation(self, data: object = serializers.empty) -> Any:
         if data is None or data is serializers.empty:
-            raise FieldError("", MISSING, "required")
+            raise FieldError("", fields.MISSING, "required")
         if not isinstance(data, dict):
             raise FieldError("", _("must be an object"), "object")
         self.ignored = [name for name in data if name not in self.writable]
@@ -251,7 +226,7 @@ class ResourceSerializer(WireSerializer):
         return data
 
 
-class UniqueNameField(TextField):
+class UniqueNameField(fields.TextField):
     """A name that no other row has, without regard to case and blanks. `rows_of` returns the rows of an account, with a `name_key`."""
 
     default_error_messages = {"taken": _("is already taken")}

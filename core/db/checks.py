@@ -60,35 +60,19 @@ def pooler_settings() -> list[CheckMessage]:
             config = console.pgconn.exec_(b"SHOW CONFIG")
             values = {config.get_value(row, 0): config.get_value(row, 1) for row in range(config.ntuples)}
     except psycopg.Error:
-        return [
-            checks.Warning(
-                "PgBouncer does not tell its version and its settings.",
-                hint="Add the role to stats_users in pgbouncer.ini. The version has to be 1.22 or later.",
-                id="rostrum.W010",
-            )
-        ]
+        hint = "Add the role to stats_users in pgbouncer.ini. The version has to be 1.22 or later."
+        return [checks.Warning("PgBouncer does not tell its version and its settings.", hint=hint, id="rostrum.W010")]
+    mode, none_kept = values.get(b"pool_mode"), "it does not keep prepared statements for its clients."
     if version < POOLER_VERSION:
-        return [
-            Error(
-                f"PgBouncer is version {version[0]}.{version[1]}: it does not keep prepared statements for its clients.",
-                hint="Install PgBouncer 1.22 or later.",
-                id="rostrum.E011",
-            )
-        ]
-    if values.get(b"pool_mode") == b"statement":
-        return [
-            Error(
-                "PgBouncer's pool_mode is statement, which allows no transactions.",
-                hint="Set pool_mode = transaction in pgbouncer.ini.",
-                id="rostrum.E012",
-            )
-        ]
-    if values.get(b"pool_mode") == b"transaction" and values.get(b"max_prepared_statements") == b"0":
-        return [
-            Error(
-                "PgBouncer's max_prepared_statements is 0: it does not keep prepared statements for its clients.",
-                hint="Set max_prepared_statements = 200 in pgbouncer.ini.",
-                id="rostrum.E013",
-            )
-        ]
+        message, hint = (
+            f"PgBouncer is version {version[0]}.{version[1]}: {none_kept}",
+            "Install PgBouncer 1.22 or later.",
+        )
+        return [Error(message, hint=hint, id="rostrum.E011")]
+    if mode == b"statement":
+        message = "PgBouncer's pool_mode is statement, which allows no transactions."
+        return [Error(message, hint="Set pool_mode = transaction in pgbouncer.ini.", id="rostrum.E012")]
+    if mode == b"transaction" and values.get(b"max_prepared_statements") == b"0":
+        message = f"PgBouncer's max_prepared_statements is 0: {none_kept}"
+        return [Error(message, hint="Set max_prepared_statements = 200 in pgbouncer.ini.", id="rostrum.E013")]
     return []

@@ -10,37 +10,23 @@ from django.utils.translation import override
 from core.db.text import escape, replace_non_xml
 from core.errors import FieldError
 
-CODES = {
-    400: "bad_request",
-    401: "unauthenticated",
-    403: "forbidden",
-    404: "not_found",
-    405: "method_not_allowed",
-    409: "conflict",
-    412: "precondition_failed",
-    413: "payload_too_large",
-    415: "unsupported_media_type",
-    422: "validation_failed",
-    429: "rate_limited",
-    500: "internal_error",
-    503: "unavailable",
+# The code and the default message of each status.
+ERRORS = {
+    400: ("bad_request", "The request can't be read"),
+    401: ("unauthenticated", "No valid credentials were given"),
+    403: ("forbidden", "You may not do this"),
+    404: ("not_found", "There is no such thing here"),
+    405: ("method_not_allowed", "This method can't be used here"),
+    409: ("conflict", "The request conflicts with another one"),
+    412: ("precondition_failed", "The resource has changed, or does not exist"),
+    413: ("payload_too_large", "The body is too large (maximum is 1 MiB)"),
+    415: ("unsupported_media_type", "The Content-Type of the body is not supported here"),
+    422: ("validation_failed", "The request is not valid"),
+    429: ("rate_limited", "Too many requests"),
+    500: ("internal_error", "The service failed"),
+    503: ("unavailable", "The service is not available at the moment; try again"),
 }
-
-DEFAULT_MESSAGES = {
-    400: "The request can't be read",
-    401: "No valid credentials were given",
-    403: "You may not do this",
-    404: "There is no such thing here",
-    405: "This method can't be used here",
-    409: "The request conflicts with another one",
-    412: "The resource has changed, or does not exist",
-    413: "The body is too large (maximum is 1 MiB)",
-    415: "The Content-Type of the body is not supported here",
-    422: "The request is not valid",
-    429: "Too many requests",
-    500: "The service failed",
-    503: "The service is not available at the moment; try again",
-}
+CODES, DEFAULT_MESSAGES = ({status: pair[n] for status, pair in ERRORS.items()} for n in (0, 1))
 
 
 def field_label(error: FieldError) -> str:

@@ -17,24 +17,8 @@ from core.db.fields import AnyField
 from core.http import preconditions
 from core.http.formats import URL_ENCODED
 from core.http.idempotency import accepts_key
+from core.openapi import operations
 from core.openapi.fields import WireFieldExtension, add_typed_fields, nullable
-from core.openapi.operations import (
-    API_TOKEN,
-    BODIES,
-    COMMON_HEADERS,
-    COMPONENTS,
-    QUERY_PARAMETERS,
-    RESPONSES,
-    SHAPES,
-    BodySerializers,
-    Operation,
-    Shape,
-    complete,
-    error_name,
-    error_response,
-    object_examples,
-    operation_of,
-)
 from core.openapi.values import ID_PARAMETER, NAME, JSONSchema, array_of, object_of
 
 
@@ -63,7 +47,7 @@ class OperationSchema(AutoSchema):
 
     # The viewset, which drf-spectacular sets.
     view: Any
-    operation: Operation
+    operation: operations.Operation
     media_type: ClassVar[str] = "application/json"
     # The format of error responses: `json` or `xml`.
     error_format: ClassVar[str] = "json"
@@ -74,7 +58,7 @@ class OperationSchema(AutoSchema):
         self, path: str, path_regex: str, path_prefix: str, method: str, registry: ComponentRegistry
     ) -> JSONSchema:
         self.registry, self.path, self.method = registry, path, method
-        self.operation = operation_of(method, path, self.view)
+        self.operation = operations.operation_of(method, path, self.view)
         body = self.body()
         return {
             "operationId": self.operation.id,
@@ -109,7 +93,7 @@ class OperationSchema(AutoSchema):
 
     def shared(self, kind: str, name: str) -> JSONSchema:
         """Return a reference to a component of `components.yaml`."""
-        return self.component(kind, name, COMPONENTS[kind][name])
+        return self.component(kind, name, operations.COMPONENTS[kind][name])
 
     def resolve(self, schema: JSONSchema) -> JSONSchema:
         """Return the schema of the component that a reference points to, or another schema unchanged."""
@@ -151,13 +135,13 @@ class OperationSchema(AutoSchema):
     def id_example(self) -> int:
         """The id in the example of the object of the view, or 1."""
         serializer = getattr(self.view, "serializer_class", None)
-        return int(object_examples().get(component_name(serializer), {}).get("id", 1)) if serializer else 1
+        return int(operations.object_examples().get(component_name(serializer), {}).get("id", 1)) if serializer else 1
 
     def path_parameters(self) -> dict[str, JSONSchema]:
         return {"id": ID_PARAMETER} if "{id}" in self.path else {}
 
     def query_parameters(self) -> dict[str, JSONSchema]:
-        return dict(QUERY_PARAMETERS.get(self.operation.key, {}))
+        return dict(operations.QUERY_PARAMETERS.get(self.operation.key, {}))
 
     def header_parameters(self) -> list[str]:
         conditions = ["If-Match", "If-Unmodified-Since"] if self.is_conditional else []
@@ -206,8 +190,10 @@ class OperationSchema(AutoSchema):
                 "content": {self.media_type: content},
             }
         for status in sorted(self.error_statuses().union(self.operation.errors)):
-            response = error_response(self.error_format, status)
-            responses[str(status)] = self.component("responses", error_name(self.error_format, status), response)
+            response = operations.error_response(self.error_format, status)
+            responses[str(status)] = self.component(
+                "responses", operations.error_name(self.error_format, status), response
+            )
             for header in response["headers"]:
                 self.shared("headers", header)
         if self.error_format == "xml":
@@ -216,7 +202,7 @@ class OperationSchema(AutoSchema):
 
     def response_schema(self, status: int) -> JSONSchema:
         """Return the registered schema of a response."""
-        response: Any = RESPONSES[self.operation.key]
+        response: Any = operations.RESPONSES[self.operation.key]
         return cast(JSONSchema, response(self, status) if callable(response) else response)
 
     def response_example(self, schema: JSONSchema) -> object:
@@ -228,7 +214,7 @@ class OperationSchema(AutoSchema):
             "Link": "page" in self.query_parameters(),
             "Idempotent-Replayed": self.accepts_key,
         }
-        return [*COMMON_HEADERS, *(name for name, is_included in conditions.items() if is_included)]
+        return [*operations.COMMON_HEADERS, *(name for name, is_included in conditions.items() if is_included)]
 
     def error_statuses(self) -> set[int]:
         statuses = {400, 401, 404, 413, 429, 503}
@@ -244,8 +230,8 @@ def add_rules(schema: JSONSchema, rules: JSONSchema) -> JSONSchema:
     return {keyword: value for keyword, value in {**schema, **rules}.items() if value is not None}
 
 
-def shape_of(serializer: type[ResourceSerializer]) -> Shape:
-    return SHAPES.get(serializer) or Shape()
+def shape_of(serializer: type[ResourceSerializer]) -> operations.Shape:
+    return operations.SHAPES.get(serializer) or operations.Shape()
 
 
 def component_name(serializer: type) -> str:
@@ -283,13 +269,13 @@ class JSONOperationSchema(OperationSchema):
         return [*super().header_parameters(), *(["Prefer"] if self.writes or self.is_list else [])]
 
     @property
-    def bodies(self) -> dict[str, BodySerializers] | Callable[..., JSONSchema] | None:
+    def bodies(self) -> dict[str, operations.BodySerializers] | Callable[..., JSONSchema] | None:
         """The serializers of the keys of the body, a function for its schema, or None if the body has only the token.
 
         The default is the serializer of the view, by the key of the resource.
         """
-        if self.operation.key in BODIES:
-            return BODIES[self.operation.key]
+        if self.operation.key in operations.BODIES:
+            return operations.BODIES[self.operation.key]
         writes = isinstance(self.view, ResourceViewSet) and self.view.action in ("create", "update", "upsert")
         keys = [self.view.key] if writes else self.operation.request
         return None if keys is None else dict.fromkeys(keys, self.view.serializer_class)
@@ -310,8 +296,8 @@ class JSONOperationSchema(OperationSchema):
         content = self.body_content(schema)
         return {"required": "required" in schema, "content": dict.fromkeys((self.media_type, URL_ENCODED), content)}
 
-    def body_schema(self, bodies: Mapping[str, BodySerializers]) -> JSONSchema:
-        properties: JSONSchema = {"api_token": API_TOKEN}
+    def body_schema(self, bodies: Mapping[str, operations.BodySerializers]) -> JSONSchema:
+        properties: JSONSchema = {"api_token": operations.API_TOKEN}
         for key, serializers in bodies.items():
             schemas = [
                 self.input_component(item_serializer)
@@ -332,7 +318,7 @@ class JSONOperationSchema(OperationSchema):
     def response_schema(self, status: int) -> JSONSchema:
         if self.operation.response == "ok":
             return {"type": "string", "const": "ok"}
-        response: Any = RESPONSES.get(self.operation.key, self.view.serializer_class)
+        response: Any = operations.RESPONSES.get(self.operation.key, self.view.serializer_class)
         if not isinstance(response, type):
             return super().response_schema(status)
         schema = self.output_component(response)
@@ -361,7 +347,7 @@ class JSONOperationSchema(OperationSchema):
         response = self.operation.response
         if response is None and self.is_partial:
             (response,) = self.operation.request.values()
-        return complete([{}] if self.is_array and response is None else response or {}, schema, self.resolve)
+        return operations.complete([{}] if self.is_array and response is None else response or {}, schema, self.resolve)
 
     def headers(self, status: int) -> list[str]:
         conditions = {
@@ -411,9 +397,9 @@ class DocumentSchema(PublicSchema):
         return {"200": responses.pop("200"), "304": unchanged, **responses}
 
 
-RESPONSES["read_openapi"] = {
+operations.RESPONSES["read_openapi"] = {
     "type": "object",
     "properties": {"openapi": NAME, "info": {"type": "object"}, "paths": {"type": "object"}},
     "required": ["openapi", "info", "paths"],
 }
-RESPONSES["show_interface"] = NAME
+operations.RESPONSES["show_interface"] = NAME

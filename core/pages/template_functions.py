@@ -50,46 +50,34 @@ def path_to(id: int, route: str) -> str:
 
 
 @template_function
+@cache
 def icon(name: str, size: int = 20) -> SafeString:
     """Return an icon of Lucide in the colour of the text. Screen readers ignore it, so it needs a text beside it."""
-    return _icon(str(name), int(size))
+    drawing = lucide._render_icon(name, size, **{"class": "icon", "aria-hidden": "true", "focusable": "false"})
+    return mark_safe(re.sub(r"\s+", " ", drawing))  # noqa: S308, the package's own file
 
 
 @template_function
+@cache
 def icon_symbols(*names: str) -> SafeString:
     """Return the drawings of icons, without showing them, for `repeated_icon`."""
-    return _symbols(*map(str, names))
-
-
-@template_function
-def repeated_icon(name: str, size: int = 20) -> SafeString:
-    """Return an icon that the page repeats many times. It refers to the drawing of `icon_symbols`, so it is short."""
-    return _reference(str(name), int(size))
-
-
-@cache
-def _symbols(*names: str) -> SafeString:
     symbols = (
-        _icon(name, 24).replace("<svg ", f'<symbol id="icon-{name}" ').replace("</svg>", "</symbol>") for name in names
+        icon(name, 24).replace("<svg ", f'<symbol id="icon-{name}" ').replace("</svg>", "</symbol>") for name in names
     )
     attributes = re.compile(r' (?:width="24" height|class|aria-hidden|focusable)="[^"]*"')
     drawings = "".join(attributes.sub("", symbol, count=4) for symbol in symbols)
     return mark_safe(f'<svg class="unseen" aria-hidden="true" focusable="false">{drawings}</svg>')  # noqa: S308, the package's own files
 
 
+@template_function
 @cache
-def _reference(name: str, size: int) -> SafeString:
+def repeated_icon(name: str, size: int = 20) -> SafeString:
+    """Return an icon that the page repeats many times. It refers to the drawing of `icon_symbols`, so it is short."""
     return format_html(
         '<svg class="icon" width="{0}" height="{0}" aria-hidden="true" focusable="false"><use href="#icon-{1}"/></svg>',
         size,
         name,
     )
-
-
-@cache
-def _icon(name: str, size: int) -> SafeString:
-    drawing = lucide._render_icon(name, size, **{"class": "icon", "aria-hidden": "true", "focusable": "false"})
-    return mark_safe(re.sub(r"\s+", " ", drawing))  # noqa: S308, the package's own file
 
 
 @template_function

@@ -88,12 +88,6 @@ class Counter:
             {self._insert(sums)}
         """  # noqa: S608
 
-    def _values_of(self, row: str) -> list[tuple[str, str]]:
-        return [(condition.format(row=row), query.format(row=row)) for condition, query in self.values]
-
-    def _amount_of(self, row: str) -> str:
-        return self.amount[1].format(row=row) if self.amount else ""
-
     def _insert(self, rows: str) -> str:
         """Return the statement that inserts the rows of a query of `account_id`, `columns` and the count."""
         amount = f", {self.amount[0]}" if self.amount else ""
@@ -105,12 +99,12 @@ class Counter:
     @property
     def count_all(self) -> str:
         """The statement that counts all rows into an empty table. It is also needed after writes without triggers."""
-        amount = f", {self._amount_of('source')} AS amount" if self.amount else ""
+        amount = f", {self.amount[1]} AS amount" if self.amount else ""
         values = " UNION ALL ".join(
             f"SELECT source.account_id, value.*{amount} FROM {self.source} AS source CROSS JOIN LATERAL ({query}) AS value"  # noqa: S608
             f" WHERE {condition}"
-            for condition, query in self._values_of("source")
-        )
+            for condition, query in self.values
+        ).format(row="source")
         sums, names = ("count(*), sum(amount)", f"{self._key}, amount") if self.amount else ("count(*)", self._key)
         return self._insert(
             f"SELECT {self._key}, {sums} FROM ({values}) AS counted ({names}) GROUP BY {self._key}"  # noqa: S608

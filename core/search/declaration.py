@@ -84,17 +84,12 @@ class Search:
     def create_statements(self, model: type[Model]) -> list[str]:
         """Return the statements that create the search."""
         table = model._meta.db_table
-        columns = {
-            kind: self._columns(model, kind)
-            for kind in ("name_field", "short", "numbers", "words", "json_values", "long")
-        }
+        kinds = ("name_field", "short", "numbers", "words", "json_values", "long")
+        columns = {kind: self._columns(model, kind) for kind in kinds}
         values = {kind: [f"NEW.{name}" for name in names] for kind, names in columns.items()}
         is_trashable = any(field.name == "trashed_at" for field in model._meta.fields)
-        read = [
-            *(name for names in columns.values() for name in names),
-            *(["trashed_at"] if is_trashable else []),
-            "search_text",
-        ]
+        read = [name for names in columns.values() for name in names]
+        read += ["trashed_at", "search_text"] if is_trashable else ["search_text"]
         return [
             operations.add_columns(table, is_ordered_by_name=self.is_ordered_by_name),
             operations.create_function(
@@ -118,8 +113,13 @@ class Search:
         ]
 
     def add_words_statement(self, model: type[Model]) -> str:
-        """Return the statement that stores the words of all rows."""
-        return operations.add_words(model._meta.db_table, condition=self.searched_condition(model))
+        """Return the statement that stores the words of all rows. Execute it after creating the triggers, so that no row is missed."""
+        table = model._meta.db_table
+        return f"""
+            INSERT INTO core_word (account_id, kind, word, recorded_by)
+            SELECT DISTINCT account_id, '{table}', word, 0 FROM {table}, search.stored_words(search_text) AS word
+            WHERE {self.searched_condition(model)} ON CONFLICT DO NOTHING
+        """  # noqa: S608
 
     def searched_condition(self, model: type[Model]) -> str:
         """Return the SQL condition of the rows that are searched.
@@ -131,10 +131,8 @@ class Search:
 
     def _columns(self, model: type[Model], kind: str) -> list[str]:
         names = getattr(self, kind)
-        return [
-            cast(str, cast(AnyField, model._meta.get_field(name)).column)
-            for name in ([names] if isinstance(names, str) else names)
-        ]
+        names = [names] if isinstance(names, str) else names
+        return [cast(str, cast(AnyField, model._meta.get_field(name)).column) for name in names]
 
 
 def values_of(column: str) -> str:

@@ -4,7 +4,6 @@ Every statement can be executed repeatedly, because a migration with `atomic = F
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 # The numbers of characters of the folded texts whose words are searched. A tsvector has at most 1 MB. It needs most for different words of
 # one character of four bytes: 9 bytes for the account, 4 for its position, 1 for alignment, and so 9 for each character with its space.
@@ -90,70 +89,32 @@ def create_indexes(
 ) -> list[str]:
     """Return the statements for the search indexes, and for the index by name if lists have that order.
 
-    The other arguments are those of `search_indexes`.
-    """
-    indexes = search_indexes(table, filters=filters, condition=condition, more=more)
-    return [
-        *([name_index(table, condition)] if is_ordered_by_name else []),
-        *(statement for index in indexes for statement in index.create()),
-    ]
-
-
-def search_indexes(
-    table: str, *, filters: Sequence[str], condition: str, more: Mapping[str, str]
-) -> "list[SearchIndex]":
-    """Return the search indexes of a table: one for the rows of `condition`, and one for each of the conditions in `more`.
-
-    `more` maps the first part of the name of an index to its condition.
+    There is a search index for the rows of `condition`, and one for each of the conditions in `more`, which are mapped by the first part of the
+    name of their index.
     """
     name = table.partition("_")[2]
-    return [
-        SearchIndex(f"{name}_found", table, [*filters, "search_words"], condition),
-        *(
-            SearchIndex(f"{prefix}_found", table, ["search_words"], other_condition)
-            for prefix, other_condition in more.items()
-        ),
-    ]
+    by_name = f"CREATE INDEX IF NOT EXISTS {name}_by_name ON {table} (account_id, search_name, id) WHERE {condition}"
+    statements = [by_name] if is_ordered_by_name else []
+    statements += create_search_index(f"{name}_found", table, [*filters, "search_words"], condition)
+    for prefix, other_condition in more.items():
+        statements += create_search_index(f"{prefix}_found", table, ["search_words"], other_condition)
+    return statements
 
 
-def name_index(table: str, condition: str) -> str:
-    """Return the statement for the index of the order by name."""
-    name = table.partition("_")[2]
-    return f"CREATE INDEX IF NOT EXISTS {name}_by_name ON {table} (account_id, search_name, id) WHERE {condition}"
-
-
-class SearchIndex(NamedTuple):
-    """A GIN index that supports all conditions of a search, in any combination.
+def create_search_index(name: str, table: str, columns: Sequence[str], condition: str) -> list[str]:
+    """Return the statements for a GIN index that supports all conditions of a search, in any combination.
 
     The trigrams of the short texts contain the account (`search.parts`).
 
     New rows are appended to the pending list of the index, which every search reads. The write that exceeds the limit of the list moves its
     rows into the index (`PENDING_LIST_LIMIT`).
     """
-
-    name: str
-    table: str
-    columns: Sequence[str]
-    condition: str
-
-    def create(self) -> list[str]:
-        """Return the statements that create the index."""
-        columns = ["account_id", *self.columns, "search.parts(account_id, search_text)"]
-        return [
-            (
-                f"CREATE INDEX IF NOT EXISTS {self.name} ON {self.table} USING gin ({', '.join(columns)})"
-                f" WITH (gin_pending_list_limit = {PENDING_LIST_LIMIT}) WHERE {self.condition}"
-            ),
-            # PostgreSQL would multiply the frequencies of the trigrams, although the trigrams of a word occur together.
-            f"ALTER INDEX {self.name} ALTER COLUMN {len(columns)} SET STATISTICS 0",
-        ]
-
-
-def add_words(table: str, *, condition: str) -> str:
-    """Return the statement that stores the words of all rows. Execute it after creating the triggers, so that no row is missed."""
-    return f"""
-        INSERT INTO core_word (account_id, kind, word, recorded_by)
-        SELECT DISTINCT account_id, '{table}', word, 0 FROM {table}, search.stored_words(search_text) AS word
-        WHERE {condition}
-        ON CONFLICT DO NOTHING
-    """  # noqa: S608
+    columns = ["account_id", *columns, "search.parts(account_id, search_text)"]
+    return [
+        (
+            f"CREATE INDEX IF NOT EXISTS {name} ON {table} USING gin ({', '.join(columns)})"
+            f" WITH (gin_pending_list_limit = {PENDING_LIST_LIMIT}) WHERE {condition}"
+        ),
+        # PostgreSQL would multiply the frequencies of the trigrams, although the trigrams of a word occur together.
+        f"ALTER INDEX {name} ALTER COLUMN {len(columns)} SET STATISTICS 0",
+    ]

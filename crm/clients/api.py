@@ -13,17 +13,8 @@ from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsTeam
 from accounts.tags.api import TagFilter
 from accounts.users.models import User
+from core.api import fields
 from core.api.additional_fields import CUSTOM_FIELDS, AnyScalarField, FieldTypes
-from core.api.fields import (
-    BooleanField,
-    DateField,
-    DateTimeField,
-    DecimalField,
-    IntegerField,
-    TagsField,
-    TextField,
-    to_object,
-)
 from core.api.filters import WireFilter, link_filter
 from core.api.serializers import WireSerializer, declared_fields
 from core.api.views import JSONViewSet
@@ -150,23 +141,23 @@ class BulkClientLookup(BulkLookup):
 
 CLIENT_FIELDS: FieldTypes = {
     **CUSTOM_FIELDS,
-    EXTERNAL_ID: TextField,
-    "token": TextField,
-    "paid_from": DateField,
-    "paid_to": DateField,
-    "paid_total": DecimalField,
-    "payment_to_kind": TextField,
-    "bank_account_id": IntegerField,
-    "category_id": IntegerField,
-    "department_id": IntegerField,
-    "project_id": IntegerField,
+    EXTERNAL_ID: fields.TextField,
+    "token": fields.TextField,
+    "paid_from": fields.DateField,
+    "paid_to": fields.DateField,
+    "paid_total": fields.DecimalField,
+    "payment_to_kind": fields.TextField,
+    "bank_account_id": fields.IntegerField,
+    "category_id": fields.IntegerField,
+    "department_id": fields.IntegerField,
+    "project_id": fields.IntegerField,
     "position": AnyScalarField,
-    "sensitive_data": BooleanField,
-    "appendixes_count": IntegerField,
-    "avatar_file_name": TextField,
-    "avatar_content_type": TextField,
-    "avatar_file_size": IntegerField,
-    "avatar_updated_at": DateTimeField,
+    "sensitive_data": fields.BooleanField,
+    "appendixes_count": fields.IntegerField,
+    "avatar_file_name": fields.TextField,
+    "avatar_content_type": fields.TextField,
+    "avatar_file_size": fields.IntegerField,
+    "avatar_updated_at": fields.DateTimeField,
 }
 
 
@@ -177,15 +168,15 @@ class ClientSerializer(DefinedFieldsSerializer):
 
     name = DerivedName()
     external_ids = ExternalIds(Client, after="note")
-    tags = TagsField(after="description")
+    tags = fields.TagsField(after="description")
     additional_fields = DefinedFieldsField(CLIENT_FIELDS)
-    try_update = BooleanField(write_only=True)
-    creator_id = IntegerField(read_only=True)
-    updater_id = IntegerField(read_only=True)
-    contacts_count = IntegerField(read_only=True)
-    posts_count = IntegerField(read_only=True)
-    deals_count = IntegerField(read_only=True)
-    last_activity = DateTimeField(read_only=True)
+    try_update = fields.BooleanField(write_only=True)
+    creator_id = fields.IntegerField(read_only=True)
+    updater_id = fields.IntegerField(read_only=True)
+    contacts_count = fields.IntegerField(read_only=True)
+    posts_count = fields.IntegerField(read_only=True)
+    deals_count = fields.IntegerField(read_only=True)
+    last_activity = fields.DateTimeField(read_only=True)
 
     def validate(self, values: dict[str, object]) -> dict[str, object]:
         values.pop("try_update", None)
@@ -194,8 +185,8 @@ class ClientSerializer(DefinedFieldsSerializer):
     @classmethod
     def additional_fields_of(cls, data: dict[str, Any]) -> dict[str, object]:
         """Return the additional fields with the `external_id`, which is stored as an external id only (see `merge_external_id`)."""
-        fields, external_ids = super().additional_fields_of(data), data["external_ids"]
-        return {**fields, EXTERNAL_ID: external_ids[EXTERNAL_ID]} if EXTERNAL_ID in external_ids else fields
+        values, external_ids = super().additional_fields_of(data), data["external_ids"]
+        return {**values, EXTERNAL_ID: external_ids[EXTERNAL_ID]} if EXTERNAL_ID in external_ids else values
 
 
 def merge_external_id(data: dict[str, Any], external_ids: dict[str, str]) -> dict[str, object]:
@@ -205,7 +196,7 @@ def merge_external_id(data: dict[str, Any], external_ids: dict[str, str]) -> dic
     resource back, it may have changed the value in one of the three places. The changed value is the one that differs from the stored
     `external_ids`.
     """
-    own, additional = to_object(data.get("external_ids")), to_object(data.get("additional_fields"))
+    own, additional = fields.to_object(data.get("external_ids")), fields.to_object(data.get("additional_fields"))
     values = [
         source[EXTERNAL_ID] for source in (data, additional) if isinstance(source, dict) and EXTERNAL_ID in source
     ]
@@ -299,9 +290,9 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
 class SimilarSerializer(WireSerializer):
     """The parameters of the search: values of the new client or contact."""
 
-    name = TextField()
-    email = TextField()
-    tax_no = TextField()
+    name = fields.TextField()
+    email = fields.TextField()
+    tax_no = fields.TextField()
 
 
 class SimilarViewSet(JSONViewSet):

@@ -13,17 +13,8 @@ from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from accounts.statuses.models import Status
 from accounts.tags.api import TagFilter
+from core.api import fields
 from core.api.additional_fields import CUSTOM_FIELDS
-from core.api.fields import (
-    BooleanField,
-    ChoiceField,
-    DateField,
-    IntegerField,
-    TagsField,
-    TextField,
-    WireField,
-    to_object,
-)
 from core.api.filters import QueryDateTimeField, WireFilter, link_filter
 from core.api.serializers import ResourceSerializer, declared_fields, format_time
 from core.errors import ConcurrentUpdate, FieldErrors
@@ -69,10 +60,10 @@ class NestedClientSerializer(ResourceSerializer):
     is_derived = False
 
     name = GuestName()
-    email = TextField()
-    note = TextField()
+    email = fields.TextField()
+    note = fields.TextField()
     external_ids = NestedExternalIds(Client)
-    try_update = BooleanField(write_only=True)
+    try_update = fields.BooleanField(write_only=True)
 
     def validate(self, values: dict[str, object]) -> dict[str, object]:
         values.pop("try_update", None)
@@ -87,7 +78,7 @@ def links_by_email(data: Mapping[str, object], account: Account) -> bool:
     return account.link_guests_by_email if data.get("try_update") is None else is_try_update(data)
 
 
-class NestedClient(WireField):
+class NestedClient(fields.WireField):
     """The field `client` of a deal."""
 
     default_error_messages = {
@@ -98,7 +89,7 @@ class NestedClient(WireField):
 
     def to_internal_value(self, data: object) -> tuple[Client, dict[str, object]] | None:
         """Return the existing or new client, and the values to assign to it."""
-        data = to_object(data)
+        data = fields.to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
         if str(self.parent.initial_data.get("client_id") or "").strip():
@@ -145,12 +136,12 @@ class DealSerializer(DefinedFieldsSerializer):
     typed = CUSTOM_FIELDS
 
     client = NestedClient(write_only=True, after="client_id")
-    try_update = BooleanField(write_only=True, after="client")
+    try_update = fields.BooleanField(write_only=True, after="client")
     external_ids = ExternalIds(Deal, after="try_update")
-    tags = TagsField(after="expected_close_date")
+    tags = fields.TagsField(after="expected_close_date")
     additional_fields = DefinedFieldsField(CUSTOM_FIELDS, after="tags")
-    creator_id = IntegerField(read_only=True, after="additional_fields")
-    updater_id = IntegerField(read_only=True, after="creator_id")
+    creator_id = fields.IntegerField(read_only=True, after="additional_fields")
+    updater_id = fields.IntegerField(read_only=True, after="creator_id")
 
     def validate(self, values: dict[str, object]) -> dict[str, object]:
         """Leave out a null currency, because a deal always has one, and `try_update`, which the nested client has."""
@@ -180,12 +171,12 @@ class DealFilters(ConditionFilters):
     creator_id = link_filter()
     updater_id = link_filter()
     contact_id = link_filter()
-    outcome = StatusesFilter(ChoiceField(Status.Outcome.values))
-    pipeline_id = StatusesFilter(IntegerField())
+    outcome = StatusesFilter(fields.ChoiceField(Status.Outcome.values))
+    pipeline_id = StatusesFilter(fields.IntegerField())
     closed_at__after = WireFilter(QueryDateTimeField(), field_name="closed_at", lookup_expr="gte")
     closed_at__before = WireFilter(QueryDateTimeField(), field_name="closed_at", lookup_expr="lt")
-    expected_close_date__after = WireFilter(DateField(), field_name="expected_close_date", lookup_expr="gte")
-    expected_close_date__before = WireFilter(DateField(), field_name="expected_close_date", lookup_expr="lt")
+    expected_close_date__after = WireFilter(fields.DateField(), field_name="expected_close_date", lookup_expr="gte")
+    expected_close_date__before = WireFilter(fields.DateField(), field_name="expected_close_date", lookup_expr="lt")
 
 
 class DealViewSet(ExternallyIdentifiedViewSet):
@@ -214,7 +205,7 @@ class DealViewSet(ExternallyIdentifiedViewSet):
             return given
         options = {name: self.body[name] for name in self.body_keys if name in self.body}
         given = {**options, **given}
-        client = to_object(given.get("client"))
+        client = fields.to_object(given.get("client"))
         if not isinstance(client, dict) or "try_update" not in given:
             return given
         return {**given, "client": {"try_update": given["try_update"], **client}}

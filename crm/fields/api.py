@@ -12,21 +12,8 @@ from rest_framework.response import Response
 from accounts.account.models import Account
 from accounts.hosts.api_requests import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
+from core.api import fields
 from core.api.additional_fields import AdditionalFieldsField, AdditionalFieldsSerializer, AnyScalarField, FieldTypes
-from core.api.fields import (
-    MAX_TEXT_LENGTH,
-    MISSING,
-    BooleanField,
-    ChoiceField,
-    DateField,
-    DateTimeField,
-    DecimalField,
-    IntegerField,
-    ListField,
-    TextField,
-    WireField,
-    to_list,
-)
 from core.api.filters import ListFilters, WireFilter
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
@@ -51,7 +38,7 @@ MAX_COMPARED_ROWS = 10_000
 Type = FieldDefinition.Type
 
 
-class DefinedTextField(TextField):
+class DefinedTextField(fields.TextField):
     """A text. A blank text means null."""
 
     blank_is_null = True
@@ -66,7 +53,7 @@ class LinkField(DefinedTextField):
         super().__init__(max_length=MAX_LINK_LENGTH, pattern=r"https?://[^\s/][^\s]*", **kwargs)
 
 
-class NumberField(DecimalField):
+class NumberField(fields.DecimalField):
     """A number, stored without decimal places if it is whole."""
 
     def to_internal_value(self, data: object) -> Any:
@@ -90,7 +77,7 @@ class DefinedChoiceField(DefinedTextField):
         return text
 
 
-class DefinedChoicesField(WireField):
+class DefinedChoicesField(fields.WireField):
     """Several of the choices of a definition, as a list or as one text with commas. They are stored in the order of the definition."""
 
     default_error_messages = {
@@ -103,7 +90,7 @@ class DefinedChoicesField(WireField):
         self.choices = choices
 
     def to_internal_value(self, data: object) -> list[str] | None:
-        texts = data.split(",") if isinstance(data, str) else to_list(data)
+        texts = data.split(",") if isinstance(data, str) else fields.to_list(data)
         if not isinstance(texts, list):
             texts = [texts]
         if any(text is None or isinstance(text, bool | list | dict) for text in texts):
@@ -115,12 +102,12 @@ class DefinedChoicesField(WireField):
         return [choice for choice in self.choices if choice in chosen] or None
 
 
-READERS: dict[str, Callable[[FieldDefinition], WireField]] = {
-    Type.TEXT: lambda definition: DefinedTextField(max_length=MAX_TEXT_LENGTH),
+READERS: dict[str, Callable[[FieldDefinition], fields.WireField]] = {
+    Type.TEXT: lambda definition: DefinedTextField(max_length=fields.MAX_TEXT_LENGTH),
     Type.NUMBER: lambda definition: NumberField(),
     Type.MONEY: lambda definition: NumberField(),
-    Type.DATE: lambda definition: DateField(),
-    Type.BOOLEAN: lambda definition: BooleanField(),
+    Type.DATE: lambda definition: fields.DateField(),
+    Type.BOOLEAN: lambda definition: fields.BooleanField(),
     Type.CHOICE: lambda definition: DefinedChoiceField(definition.choices),
     Type.CHOICES: lambda definition: DefinedChoicesField(definition.choices),
     Type.LINK: lambda definition: LinkField(),
@@ -137,12 +124,12 @@ def fits(definition: FieldDefinition, value: object) -> bool:
 
 # The types that a definition may give to a key which the API reads with a field of its own.
 COMPATIBLE_TYPES: dict[object, set[str]] = {
-    TextField: {Type.TEXT, Type.LINK, Type.CHOICE},
-    IntegerField: {Type.NUMBER, Type.MONEY},
-    DecimalField: {Type.NUMBER, Type.MONEY},
-    BooleanField: {Type.BOOLEAN},
-    DateField: {Type.DATE},
-    DateTimeField: set(),
+    fields.TextField: {Type.TEXT, Type.LINK, Type.CHOICE},
+    fields.IntegerField: {Type.NUMBER, Type.MONEY},
+    fields.DecimalField: {Type.NUMBER, Type.MONEY},
+    fields.BooleanField: {Type.BOOLEAN},
+    fields.DateField: {Type.DATE},
+    fields.DateTimeField: set(),
     AnyScalarField: {*Type.values} - {Type.CHOICES},
 }
 
@@ -190,8 +177,8 @@ class DefinedFieldsSerializer(AdditionalFieldsSerializer):
 
     @property
     def stored_fields(self) -> dict[str, object]:
-        fields: dict[str, object] = self.instance.additional_fields if self.instance else {}
-        return fields
+        stored: dict[str, object] = self.instance.additional_fields if self.instance else {}
+        return stored
 
     def to_internal_value(self, data: Any) -> dict[str, object]:
         values: dict[str, object] = {}
@@ -225,15 +212,15 @@ class DefinedFieldsSerializer(AdditionalFieldsSerializer):
             if definition.required:
                 given = [source[key] for source in sources if isinstance(source, dict) and key in source]
                 if (all if self.instance is None else any)(is_blank(value) for value in given):
-                    params = {"key": key, "error": FieldError("", MISSING, "required")}
+                    params = {"key": key, "error": FieldError("", fields.MISSING, "required")}
                     yield FieldError("additional_fields", "{key} {error.text}", "required", params)
 
     @classmethod
     def additional_fields_of(cls, data: dict[str, object]) -> dict[str, object]:
-        fields = super().additional_fields_of(data)
-        if any(isinstance(value, list) for value in fields.values()):
-            fields = {key: represent(value) for key, value in fields.items()}
-        return fields
+        values = super().additional_fields_of(data)
+        if any(isinstance(value, list) for value in values.values()):
+            values = {key: represent(value) for key, value in values.items()}
+        return values
 
 
 # Field definitions
@@ -244,7 +231,7 @@ def serializer_of(resource: str) -> type[AdditionalFieldsSerializer]:
     return cast(type[AdditionalFieldsSerializer], registry[resource].viewset.serializer_class)
 
 
-class KeyField(TextField):
+class KeyField(fields.TextField):
     """A key of additional fields. Brackets are excluded, because URLs name the field as `additional_fields[key]`."""
 
     blank_is_null = True
@@ -253,7 +240,7 @@ class KeyField(TextField):
         super().__init__(**{"max_length": MAX_KEY_LENGTH, "pattern": r"[^\[\]\s]([^\[\]]*[^\[\]\s])?", **kwargs})
 
 
-class ChoicesField(ListField):
+class ChoicesField(fields.ListField):
     """The choices of a definition: a list of different texts."""
 
     MAX_LENGTH = 255
@@ -261,12 +248,12 @@ class ChoicesField(ListField):
         "list": _("must be a list of texts"),
         "too_many": _("are too many (maximum is {most})"),
         "too_long": _("has a text that is too long (maximum is {most} characters)"),
-        "characters": TextField.default_error_messages["characters"],
+        "characters": fields.TextField.default_error_messages["characters"],
         "repeated": _("has {choice} more than once"),
     }
 
     def to_internal_value(self, data: object) -> list[str]:
-        items = to_list(data)
+        items = fields.to_list(data)
         if not isinstance(items, list) or any(isinstance(item, bool | list | dict) or item is None for item in items):
             self.fail("list")
         choices = [text for item in items if (text := " ".join(str(item).split()))]
@@ -285,14 +272,14 @@ class ChoicesField(ListField):
 class FieldDefinitionSerializer(ResourceSerializer):
     model = FieldDefinition
 
-    resource = ChoiceField(FieldDefinition.Target.values, required=True)
+    resource = fields.ChoiceField(FieldDefinition.Target.values, required=True)
     key = KeyField()
-    label = TextField(required=True)  # type: ignore[assignment]  # DRF takes the declared fields out of the class
-    type = ChoiceField(FieldDefinition.Type.values)
+    label = fields.TextField(required=True)  # type: ignore[assignment]  # DRF takes the declared fields out of the class
+    type = fields.ChoiceField(FieldDefinition.Type.values)
     choices = ChoicesField()
-    required = BooleanField()  # type: ignore[assignment]
-    in_lists = BooleanField()
-    position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
+    required = fields.BooleanField()  # type: ignore[assignment]
+    in_lists = fields.BooleanField()
+    position = fields.IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
 
     def validate(self, values: dict[str, Any]) -> dict[str, object]:
         """Apply the rules that involve several fields. A null is ignored."""
@@ -382,7 +369,7 @@ def count_misfits(definition: FieldDefinition, access: Access) -> dict[str, Any]
 
 
 class FieldDefinitionFilters(ListFilters):
-    resource = WireFilter(ChoiceField(FieldDefinition.Target.values))
+    resource = WireFilter(fields.ChoiceField(FieldDefinition.Target.values))
 
 
 class FieldDefinitionViewSet(Listing, ResourceViewSet):
