@@ -325,7 +325,7 @@ X_FRAME_OPTIONS = "DENY"
 
 REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "core.error_responses.handle_exception",
-    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.http.negotiation.SingleFormatNegotiation",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "core.http.formats.SingleFormatNegotiation",
     "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "core.openapi.schema.JSONOperationSchema",
     "UNAUTHENTICATED_USER": None,

@@ -8,7 +8,6 @@ A name begins with its room. For a page the subject follows (`forum-post`), for 
 from django.urls import URLPattern
 
 from core import error_responses
-from core.api.resource_routes import resource_urls
 from core.registry import registry
 from core.rooms import import_modules
 from forum.xml.urls import categories, first_page
@@ -17,7 +16,7 @@ from forum.xml.urls import categories, first_page
 # path that no other pattern matches.
 urlpatterns: list[URLPattern] = [
     first_page,
-    *(pattern for resource in registry for pattern in resource_urls(resource)),
+    *(pattern for resource in registry for pattern in resource.urls()),
     *(pattern for module in import_modules("urls") for pattern in module.urlpatterns),
     categories,
 ]

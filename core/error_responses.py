@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from core.errors import RETRY_AFTER, Conflict, FieldError, FieldErrors, ShareExceeded, Throttled
 from core.http.errors import CODES, json_response, xml_response
-from core.http.negotiation import expects_html
+from core.http.formats import expects_html
 from core.pages.errors import error_page
 
 logger = logging.getLogger("rostrum.errors")

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.core.exceptions import ImproperlyConfigured
 from django.db.models import Model, QuerySet
+from django.urls import URLPattern, path
 from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 
+from core.api.routing import CREATE, ITEM, LIST, UPSERT
 from core.db.tenancy import rows_of
 from core.rows.trash import Trashable
 
@@ -64,6 +66,15 @@ class Resource:
     def route(self) -> str:
         """The name of the route of a single row."""
         return f"{self.model._meta.app_label}-json-{self.key.replace('_', '-')}"
+
+    def urls(self) -> Iterator[URLPattern]:
+        """Yield the routes of the collection and of one row: `/app/clients.json` and `/app/clients/{id}.json`, with the names of the list
+        (`crm-json-clients`) and of the row (`crm-json-client`).
+        """
+        list_name = f"{self.model._meta.app_label}-json-{self.collection.replace('_', '-')}"
+        for part, name, actions in (("", list_name, LIST | CREATE | UPSERT), ("/<id:id>", self.route, ITEM)):
+            offered = {method: action for method, action in actions.items() if hasattr(self.viewset, action)}
+            yield path(f"app/{self.collection}{part}.json", self.viewset.as_view(offered), name=name)
 
     @cached_property
     def viewset(self) -> "type[ResourceViewSet]":

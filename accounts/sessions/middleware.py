@@ -19,7 +19,7 @@ from accounts.sessions.known_browsers import remember_browser
 from accounts.sessions.models import Session
 from core.error_responses import share_exceeded, unavailable
 from core.errors import ShareExceeded
-from core.http.negotiation import expects_html
+from core.http.formats import expects_html
 from core.limits.request_shares import hold_share
 from core.pages.formatting import language_of
 

@@ -9,7 +9,7 @@ import json
 import secrets
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Protocol, Self
+from typing import Self
 from urllib.parse import parse_qsl
 
 from django.conf import settings
@@ -23,26 +23,11 @@ from rest_framework.response import Response
 from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError
-from core.http.requests import RequestOfAPI
-from core.tenants import TenantAccount, TenantUser
+from core.http.requests import ViewOfAPI
+from core.tenants import TenantUser
 
 KEPT_FOR = timedelta(hours=24)
 MAX_KEY_LENGTH = 255
-
-
-class IdempotentView(Protocol):
-    """The attributes of `core.api.views.TenantViewSet` that this module uses."""
-
-    request: RequestOfAPI
-    shown_once: tuple[str, ...]
-
-    @property
-    def request_options(self) -> list[str]: ...
-
-    @property
-    def account(self) -> TenantAccount: ...
-
-    def render(self, response: HttpResponse) -> HttpResponse: ...
 
 
 class IdempotentAnswerQuerySet(models.QuerySet["IdempotentAnswer"]):
@@ -77,7 +62,7 @@ class IdempotentAnswer(models.Model):
         return self.key
 
     @classmethod
-    def from_response(cls, view: "IdempotentView", response: HttpResponse, **values: object) -> Self:
+    def from_response(cls, view: ViewOfAPI, response: HttpResponse, **values: object) -> Self:
         """Return a new row that stores `response`, without the secrets that are `shown_once`."""
         body = response.content
         data: object = getattr(response, "data", None)
@@ -111,7 +96,7 @@ def key_of(request: Request) -> str | None:
     return key
 
 
-def respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+def respond_once(view: ViewOfAPI, key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
     """Return the response of `handler`, or the stored response if the request was carried out before.
 
     Raise Conflict while the first request is running, and FieldError for a different request with the same key.
@@ -119,7 +104,7 @@ def respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpRes
     return in_transaction(lambda: _respond_once(view, key, handler))
 
 
-def _respond_once(view: "IdempotentView", key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
+def _respond_once(view: ViewOfAPI, key: str, handler: Callable[[], HttpResponse]) -> HttpResponse:
     request = view.request
     identity = {
         "account_id": view.account.id,

@@ -7,7 +7,6 @@ carried out in the same transaction.
 from collections.abc import Callable, Mapping
 from copy import copy
 from hashlib import blake2b
-from typing import Protocol
 
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
@@ -17,33 +16,12 @@ from rest_framework.exceptions import APIException
 from core.db import locks
 from core.db.transactions import in_transaction
 from core.errors import FieldErrors
-from core.http.requests import RequestOfAPI
-from core.tenants import TenantAccount
+from core.http.requests import ViewOfAPI
 
 METHODS = ("PUT", "PATCH", "DELETE")
 HEADERS = ("HTTP_IF_MATCH", "HTTP_IF_UNMODIFIED_SINCE", "HTTP_IF_NONE_MATCH")
 # The end of the tag of a compressed response. A strong tag differs between encodings (RFC 9110, section 8.8.1).
 GZIP_SUFFIX = "-gzip"
-
-
-class ConditionalView(Protocol):
-    """The attributes of a view that this module uses (`core.api.views.TenantViewSet`)."""
-
-    request: RequestOfAPI
-    action_map: dict[str, str]
-    args: tuple[object, ...]
-    kwargs: dict[str, object]
-
-    @property
-    def account(self) -> TenantAccount: ...
-
-    def lock_row(self) -> None:
-        """Lock the row that the URL names, if there is one."""
-
-    def prepare_reading(self, action: str) -> None:
-        """Make the view answer a GET of the same URL."""
-
-    def render(self, response: HttpResponse) -> HttpResponse: ...
 
 
 class PreconditionFailed(APIException):
@@ -66,12 +44,12 @@ def remove_suffix(etags: str) -> str:
     return etags.replace(f'{GZIP_SUFFIX}"', '"')
 
 
-def has_conditions(view: ConditionalView) -> bool:
+def has_conditions(view: ViewOfAPI) -> bool:
     request = view.request
     return request.method in METHODS and any(name in request.META for name in HEADERS)
 
 
-def respond_if_met(view: ConditionalView, handler: Callable[[], HttpResponse]) -> HttpResponse:
+def respond_if_met(view: ViewOfAPI, handler: Callable[[], HttpResponse]) -> HttpResponse:
     """Return the response of the handler. Raise PreconditionFailed if the conditions of the request do not hold."""
 
     def act() -> HttpResponse:
@@ -91,7 +69,7 @@ def respond_if_met(view: ConditionalView, handler: Callable[[], HttpResponse]) -
     return in_transaction(act)
 
 
-def current_response(view: ConditionalView) -> HttpResponse | None:
+def current_response(view: ViewOfAPI) -> HttpResponse | None:
     """Return the response of a GET of the same URL, or None if the URL has no GET. Raise the exception of the GET."""
     action = view.action_map.get("get")
     if action is None:

@@ -4,9 +4,9 @@ The types are only used in annotations. At run time, a request is an instance of
 models the attributes have.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
 
 from core.tenants import Caller, TenantAccount, TenantAddress, TenantUser
@@ -52,3 +52,25 @@ class RequestOfAPI(Request):
     user: TenantUser  # type: ignore[assignment]  # the stubs expect a class of django.contrib.auth
     # None for HTTP Basic and for a session.
     auth: Caller | None
+
+
+class ViewOfAPI(Protocol):
+    """The attributes of `core.api.views.TenantViewSet` that this package uses."""
+
+    request: RequestOfAPI
+    action_map: dict[str, str]
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
+    shown_once: tuple[str, ...]
+
+    @property
+    def request_options(self) -> list[str]: ...
+
+    @property
+    def account(self) -> TenantAccount: ...
+
+    def lock_row(self) -> None: ...
+
+    def prepare_reading(self, action: str) -> None: ...
+
+    def render(self, response: HttpResponse) -> HttpResponse: ...

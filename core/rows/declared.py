@@ -59,6 +59,8 @@ class DeclaredField(PlainField):
     """
 
     TYPE = FieldType.TEXT
+    # Options of the field of Django.
+    OPTIONS: ClassVar[dict[str, Any]] = {}
     changed_defaults = ("null", "blank")
     python_arguments: ClassVar[tuple[str, ...]] = (
         "label",
@@ -86,30 +88,27 @@ class DeclaredField(PlainField):
             options.setdefault("null", True)
         self.label, self.type, self.group, self.in_lists = label, type or self.TYPE, group, in_lists
         self.searched, self.not_searched, self.is_required = searched, not_searched, is_required
-        super().__init__(*args, **options)
+        if "max_length" in self.OPTIONS:
+            options.setdefault("blank", not is_required)
+        super().__init__(*args, **{**self.OPTIONS, **options})
 
 
 class Text(DeclaredField, models.CharField):
     """A text of one line."""
 
-    def __init__(self, label: str | Promise, *args: Any, **options: Any) -> None:
-        super().__init__(label, *args, **{"max_length": 255, "blank": not options.get("is_required"), **options})
+    OPTIONS = {"max_length": 255}
 
 
 class TrimmedText(DeclaredField, TrimmedCharField):
     """A text of one line without blanks at its ends."""
 
-    def __init__(self, label: str | Promise, *args: Any, **options: Any) -> None:
-        super().__init__(label, *args, **{"max_length": 255, "blank": not options.get("is_required"), **options})
+    OPTIONS = {"max_length": 255}
 
 
 class LongText(Text):
     """A text of several lines."""
 
-    TYPE = FieldType.LONG_TEXT
-
-    def __init__(self, label: str | Promise, *args: Any, **options: Any) -> None:
-        super().__init__(label, *args, **{"max_length": MAX_LONG_TEXT_LENGTH, **options})
+    TYPE, OPTIONS = FieldType.LONG_TEXT, {"max_length": MAX_LONG_TEXT_LENGTH}
 
 
 class CurrencyCode(DeclaredField, CurrencyCodeField):
@@ -119,10 +118,7 @@ class CurrencyCode(DeclaredField, CurrencyCodeField):
 class Number(DeclaredField, models.DecimalField):
     """A number with at most 14 digits before and 6 after the decimal point."""
 
-    TYPE = FieldType.NUMBER
-
-    def __init__(self, label: str | Promise, *args: Any, **options: Any) -> None:
-        super().__init__(label, *args, **{"max_digits": 20, "decimal_places": 6, **options})
+    TYPE, OPTIONS = FieldType.NUMBER, {"max_digits": 20, "decimal_places": 6}
 
 
 class YesOrNo(DeclaredField, models.BooleanField):

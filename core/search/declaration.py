@@ -1,4 +1,7 @@
-"""The declaration of the search of a model: `search = Search(…)`."""
+"""The declaration of the search of a model, `search = Search(…)`, and the SQL statements that create the search of its table, for migrations.
+
+Every statement can be executed repeatedly, because a migration with `atomic = False` may fail in the middle.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -13,9 +16,14 @@ from psycopg.sql import quote
 
 from core.db.fields import AnyField
 from core.rows.declared import DeclaredField
-from core.search import operations
 
 NOT_TRASHED = Q(trashed_at=None)
+# The numbers of characters of the folded texts whose words are searched. A tsvector has at most 1 MB. It needs most for different words of
+# one character of four bytes: 9 bytes for the account, 4 for its position, 1 for alignment, and so 9 for each character with its space.
+MAX_SHORT_LENGTH, MAX_LONG_LENGTH = 35_000, 65_536
+# The size of the pending list of a GIN index, in kB. The more rows are moved into the index together, the fewer pages each of them writes. A
+# search reads the whole list, and one write moves all of its rows.
+PENDING_LIST_LIMIT = 1024
 
 
 class Search:
@@ -82,35 +90,76 @@ class Search:
         return [*self.words, *self.json_values, *self.long]
 
     def create_statements(self, model: type[Model]) -> list[str]:
-        """Return the statements that create the search."""
+        """Return the statements that create the search.
+
+        Existing rows are not found until `manage.py fill_search` has filled their columns.
+        """
         table = model._meta.db_table
         kinds = ("name_field", "short", "numbers", "words", "json_values", "long")
         columns = {kind: self._columns(model, kind) for kind in kinds}
-        values = {kind: [f"NEW.{name}" for name in names] for kind, names in columns.items()}
         is_trashable = any(field.name == "trashed_at" for field in model._meta.fields)
         read = [name for names in columns.values() for name in names]
         read += ["trashed_at", "search_text"] if is_trashable else ["search_text"]
+        types = {"name": 'text COLLATE "C"'} if self.is_ordered_by_name else {}
+        types |= {"text": "text", "words": "tsvector"}
+        added = (f"ADD COLUMN IF NOT EXISTS search_{name} {type} DEFAULT '' NOT NULL" for name, type in types.items())
+        trigger = (
+            f"{table}_update_search BEFORE INSERT OR DELETE OR UPDATE OF {', '.join(read)} ON {table} FOR EACH ROW"
+        )
+        word_trigger = f"add_words AFTER INSERT ON {table} REFERENCING NEW TABLE AS written FOR EACH STATEMENT"
         return [
-            operations.add_columns(table, is_ordered_by_name=self.is_ordered_by_name),
-            operations.create_function(
-                table,
-                name=values["name_field"][0],
-                short=values["short"],
-                numbers=values["numbers"],
-                words=[*values["words"], *map(values_of, values["json_values"])],
-                long=values["long"],
-                is_ordered_by_name=self.is_ordered_by_name,
-                is_trashable=is_trashable,
-            ),
-            *operations.create_triggers(table, read),
-            *operations.create_indexes(
-                table,
-                filters=self._columns(model, "filters"),
-                condition=as_sql(model, self.condition),
-                more={name: as_sql(model, condition) for name, condition in self.more_indexes.items()},
-                is_ordered_by_name=self.is_ordered_by_name,
-            ),
+            f"ALTER TABLE {table} {', '.join(added)}",
+            self._create_function(table, columns, is_trashable=is_trashable),
+            f"CREATE OR REPLACE TRIGGER {trigger} EXECUTE FUNCTION {table}_update_search()",
+            f"CREATE OR REPLACE TRIGGER {word_trigger} EXECUTE FUNCTION search.add_words()",
+            *self._create_indexes(model),
         ]
+
+    def _create_function(self, table: str, columns: dict[str, list[str]], *, is_trashable: bool) -> str:
+        """Return the statement for the function of the trigger that computes the columns, and stores the words of changed rows.
+
+        Rows in the trash have no words if the table is trashable.
+        """
+        values = {kind: [f"NEW.{name}" for name in names] for kind, names in columns.items()}
+        [name], short, numbers, long = (values[kind] for kind in ("name_field", "short", "numbers", "long"))
+        words = [*values["words"], *map(values_of, values["json_values"])]
+        text = f"search.fold({concatenate(name, *short, *numbers)})"
+        if numbers:
+            separated = concatenate(*numbers, separator=r"E'\x01'")
+            text += f" || ' ' || search.compact({separated})"
+        lexemes = "search.words(NEW.account_id, {}, {})"
+        short_words = lexemes.format(concatenate(name, *short, *numbers, *words), MAX_SHORT_LENGTH)
+        all_words = f"setweight({short_words}, 'A')"
+        if long:
+            all_words += f" || setweight({lexemes.format(concatenate(*long), MAX_LONG_LENGTH)}, 'D')"
+        order = f"NEW.search_name := search.name({name});\n    " if self.is_ordered_by_name else ""
+        old, new = (
+            f"CASE WHEN {row}.trashed_at IS NULL THEN {row}.search_text END" if is_trashable else f"{row}.search_text"
+            for row in ("OLD", "NEW")
+        )
+        return f"""CREATE OR REPLACE FUNCTION {table}_update_search() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, {old}, NULL);
+        RETURN OLD;
+    END IF;
+    {order}NEW.search_text := {text};
+    NEW.search_words := {all_words};
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, {old}, {new});
+    END IF;
+    RETURN NEW;
+END $$"""
+
+    def _create_indexes(self, model: type[Model]) -> Iterator[str]:
+        """Yield the statements for the search indexes, and for the index by name if lists have that order."""
+        table, condition = model._meta.db_table, as_sql(model, self.condition)
+        name = table.partition("_")[2]
+        if self.is_ordered_by_name:
+            yield f"CREATE INDEX IF NOT EXISTS {name}_by_name ON {table} (account_id, search_name, id) WHERE {condition}"
+        yield from create_index(f"{name}_found", table, [*self._columns(model, "filters"), "search_words"], condition)
+        for prefix, other_condition in self.more_indexes.items():
+            yield from create_index(f"{prefix}_found", table, ["search_words"], as_sql(model, other_condition))
 
     def add_words_statement(self, model: type[Model]) -> str:
         """Return the statement that stores the words of all rows. Execute it after creating the triggers, so that no row is missed."""
@@ -133,6 +182,10 @@ class Search:
         names = getattr(self, kind)
         names = [names] if isinstance(names, str) else names
         return [cast(str, cast(AnyField, model._meta.get_field(name)).column) for name in names]
+
+
+def concatenate(*texts: str, separator: str = "' '") -> str:
+    return f" || {separator} || ".join(f"coalesce({text}, '')" for text in texts)
 
 
 def values_of(column: str) -> str:
@@ -160,3 +213,22 @@ def searches() -> Iterator[tuple[type[Model], Search]]:
 def searched_models() -> list[type[Model]]:
     """Return the models that declare a search."""
     return [model for model, _ in searches()]
+
+
+def create_index(name: str, table: str, columns: Sequence[str], condition: str) -> list[str]:
+    """Return the statements for a GIN index that supports all conditions of a search, in any combination.
+
+    The trigrams of the short texts contain the account (`search.parts`).
+
+    New rows are appended to the pending list of the index, which every search reads. The write that exceeds the limit of the list moves its
+    rows into the index (`PENDING_LIST_LIMIT`).
+    """
+    columns = ["account_id", *columns, "search.parts(account_id, search_text)"]
+    return [
+        (
+            f"CREATE INDEX IF NOT EXISTS {name} ON {table} USING gin ({', '.join(columns)})"
+            f" WITH (gin_pending_list_limit = {PENDING_LIST_LIMIT}) WHERE {condition}"
+        ),
+        # PostgreSQL would multiply the frequencies of the trigrams, although the trigrams of a word occur together.
+        f"ALTER INDEX {name} ALTER COLUMN {len(columns)} SET STATISTICS 0",
+    ]

@@ -20,17 +20,11 @@ STALE_WORDS_BATCH = 200
 
 
 class WordQuerySet(models.QuerySet["Word"]):
-    def similar(self, account_id: int, table: str, terms: Sequence[str]) -> dict[str, list[str]]:
-        """Return for each term the similar words in the account's rows of the table, the most similar first.
+    def similar_step(self, account_id: int, table: str, terms: Sequence[str]) -> tuple[str, list[Any]]:
+        """Return the statement for each term and the similar words in the account's rows of the table, the most similar first.
 
         The setting pg_trgm.similarity_threshold of the connection determines which words are similar.
         """
-        with connection.cursor() as cursor:
-            cursor.execute(*self.similar_step(account_id, table, terms))
-            return dict(cursor.fetchall())
-
-    def similar_step(self, account_id: int, table: str, terms: Sequence[str]) -> tuple[str, list[Any]]:
-        """Return the statement of `similar`, whose rows are pairs, and its parameters."""
         return (
             """
             SELECT term, ARRAY(

@@ -16,7 +16,7 @@ from core.rows.additional_fields import merge
 from core.rows.declared import FieldType, Moment, RowId, YesOrNo
 from core.rows.trash import Trashable, assign_links
 from core.rows.trimmed import fold_email
-from core.search.operations import PENDING_LIST_LIMIT
+from core.search.declaration import PENDING_LIST_LIMIT
 
 
 def list_indexes(name: str) -> list[models.Index]:

@@ -11,7 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.hosts.requests import TenantRequest
 from core.api.routing import ITEM
-from core.http.negotiation import expects_html
+from core.http.formats import expects_html
 from core.pages.base import redirect
 from forum.categories.models import Category
 from forum.forums.models import Forum
