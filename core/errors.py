@@ -14,8 +14,6 @@ RETRY_AFTER = 5
 
 
 class FieldErrors(Exception):
-    """The errors of one or more fields."""
-
     def __init__(self, errors: Iterable["FieldError"]) -> None:
         super().__init__()
         self._errors = list(errors)

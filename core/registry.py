@@ -125,7 +125,6 @@ class Registry:
         return self._resources.get(key)
 
     def find_by_model(self, model: type[Model]) -> Resource:
-        """Return the resource whose rows are instances of the model."""
         return next(resource for resource in self if resource.model is model)
 
     def trashable(self) -> dict[str, Resource]:

@@ -12,8 +12,7 @@ class TenantAccount(Protocol):
     def id(self) -> int: ...
 
     @property
-    def zone(self) -> ZoneInfo:
-        """The time zone of the account."""
+    def zone(self) -> ZoneInfo: ...
 
 
 class Caller(Protocol):
@@ -34,8 +33,7 @@ class TenantUser(Caller, Protocol):
     def is_team(self) -> bool: ...
 
     @property
-    def access(self) -> "Access":
-        """The rows of the account that the user may access."""
+    def access(self) -> "Access": ...
 
 
 class TenantAddress(Protocol):

@@ -202,7 +202,6 @@ class CRMBuilder:
         self.plans.append((self.demo.new(Deal, values | links, created_at=created_at, by=by), moves))
 
     def plan_written_deal(self, entry: Values) -> None:
-        """Plan a deal of a file."""
         values = pick(entry, "name", "description", "currency", "tags")
         status = entry.get("status", "")
         values["responsible_id"] = self.users["theo" if status in self.open_stages or status == LOST else "demo"].id

@@ -47,8 +47,6 @@ CURRENCIES = frozenset(
 
 
 class FieldOptions(TypedDict, total=False):
-    """The options of all fields."""
-
     required: bool
     read_only: bool
     write_only: bool
@@ -170,8 +168,6 @@ class EmailField(TextField):
 
 
 class ChoiceField(ScalarField):
-    """A field for one of several texts."""
-
     default_error_messages = {"choice": _("is not one of {choices}")}
 
     def __init__(self, choices: Iterable[str], **kwargs: Unpack[FieldOptions]) -> None:
@@ -198,8 +194,6 @@ class CurrencyField(ScalarField):
 
 
 class IntegerField(ScalarField):
-    """A whole number."""
-
     default_error_messages = {"number": _("is not a whole number"), "range": _("must be between {low} and {high}")}
 
     def __init__(

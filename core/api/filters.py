@@ -111,8 +111,6 @@ def link_filter() -> WireFilter:
 
 
 class ListFilters(django_filters.FilterSet):
-    """The filters of every list."""
-
     request: RequestOfAPI
     # True if the statements of the list have a time limit, because no index may serve a filter.
     has_time_limit = False

@@ -27,8 +27,6 @@ MAX_PAGE_SIZE = 1000
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """A page of a list."""
-
     number: int
     size: int
 

@@ -312,7 +312,6 @@ class JSONViewSet(TenantViewSet):
         return body
 
     def represent(self, row: Any) -> Values:
-        """Return the response for a row."""
         return self.serializer_class.represent(row, self.account.zone)
 
     def finalize_response(self, request: Request, response: Any, *args: object, **kwargs: object) -> Any:

@@ -37,15 +37,11 @@ class SinceField(ScalarField):
 
 
 class FeedSerializer(WireSerializer):
-    """The parameters of the feed."""
-
     since = SinceField()
     limit = IntegerField(min_value=1, max_value=1000)
 
 
 class ChangeViewSet(JSONViewSet):
-    """The change feed."""
-
     DEFAULT_LIMIT = 100
 
     def list(self, request: RequestOfAPI) -> HttpResponse:

@@ -135,7 +135,6 @@ class ChangeQuerySet(models.QuerySet["Change"]):
         return rows[1:]
 
     def assign_all_numbers(self, account_id: int) -> None:
-        """Assign numbers to all changes that have none."""
         while self.assign_numbers(account_id) == NUMBERING_BATCH:
             pass
 

@@ -16,7 +16,6 @@ POOLER_VERSION = (1, 22)
 def database(
     app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **kwargs: object
 ) -> list[CheckMessage]:
-    """Run all checks of this module."""
     if not databases or not settings.DATABASE_POOLER:
         return []
     try:

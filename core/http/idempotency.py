@@ -72,7 +72,6 @@ class IdempotentAnswer(models.Model):
         return cls(status=response.status_code, headers=dict(response.headers), body=body, **values)
 
     def replay(self) -> HttpResponse:
-        """Return the stored response."""
         headers = {**self.headers, "Idempotent-Replayed": "true"}
         return HttpResponse(bytes(self.body), status=self.status, headers=headers)
 
@@ -144,7 +143,6 @@ def fingerprint_of(request: Request, options: list[str]) -> bytes:
 
 
 def new_form_key() -> str:
-    """Return a random key for a form of a page."""
     return secrets.token_urlsafe(16)
 
 

@@ -94,14 +94,12 @@ def count_search(request: RequestOfPage) -> None:
 
 
 def count_preview(request: RequestOfPage) -> None:
-    """Count a preview of a text for the user. Raise Throttled."""
     if settings.RATE_LIMIT and request.user is not None:
         key = f"preview:{request.user.account_id}:{request.user.id}"
         enforce_limit(request, rate_limiter.hit(key, MAX_PREVIEWS_PER_MINUTE, MINUTE))
 
 
 def count_export(request: RequestOfPage) -> None:
-    """Count an export for the account. Raise Throttled."""
     if settings.RATE_LIMIT:
         enforce_limit(request, hit(f"export:{request.account.id}", MAX_EXPORTS_PER_MINUTE, MINUTE))
 

@@ -49,7 +49,6 @@ class RequestShares:
             self._refilled_at.clear()
 
     def arrive(self, account_id: int) -> None:
-        """Record the arrival of a request."""
         with self._condition:
             if self._last[0] != account_id:
                 self._last_other = self._last

@@ -88,7 +88,6 @@ class Page(View):
         return None if self.allows(user) else error_response(self.request, 403)
 
     def allows(self, user: TenantUser) -> bool:
-        """Return whether a user has the required access."""
         return user.is_admin if self.access == "admin" else user.is_team if self.access == "team" else True
 
     def http_method_not_allowed(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
@@ -134,7 +133,6 @@ class Page(View):
         return True
 
     def error_sentences(self, caught: FieldErrors | Conflict) -> list[str]:
-        """Return the messages of errors, as sentences."""
         if isinstance(caught, Conflict):
             return [str(caught.message)]
         return [self.describe(error) for error in caught.errors]

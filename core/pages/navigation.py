@@ -19,8 +19,6 @@ from core.http.requests import RequestOfPage
 
 @dataclass(frozen=True)
 class MenuEntry:
-    """A link in a menu."""
-
     # If a page passes this name to its template as `section` or `part`, the menu marks this entry as current.
     name: str
     label: str | Promise
@@ -43,7 +41,6 @@ class MenuEntry:
 
     @property
     def path(self) -> str:
-        """The path of the page."""
         return reverse(self.route)
 
     def path_for(self, rows: Mapping[str, int | None]) -> str:
@@ -108,7 +105,6 @@ def render_row_panels(page: str, request: RequestOfPage, ids: Collection[int]) -
 
 
 def home_path() -> str:
-    """Return the path of the home page."""
     return reverse(settings.HOME_URL)
 
 

@@ -31,7 +31,6 @@ template_function(number_question)
 
 @template_function
 def home_url() -> str:
-    """Return the path of the home page."""
     return home_path()
 
 

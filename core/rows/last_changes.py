@@ -35,7 +35,6 @@ def _relation_of(model: type[models.Model]) -> Any:
 
 
 def has_last_changes(model: type[models.Model]) -> bool:
-    """Return whether a model has a table of last changes."""
     return _relation_of(model) is not None
 
 

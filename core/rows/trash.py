@@ -25,8 +25,6 @@ Row = TypeVar("Row", bound="Trashable")
 
 
 class TrashableQuerySet(DerivingQuerySet[Row]):
-    """A queryset of rows that may be in the trash."""
-
     def live(self) -> Self:
         return self.filter(trashed_at=None)
 
@@ -77,7 +75,6 @@ class LimitedQuerySet(TrashableQuerySet[Row]):
     """A queryset of rows of which some users access only a part."""
 
     def limited_to(self, access: Access) -> Self:
-        """Return the rows of the access."""
         return self.filter(access.condition()) if access.is_limited else self
 
 

@@ -211,7 +211,6 @@ def searches() -> Iterator[tuple[type[Model], Search]]:
 
 
 def searched_models() -> list[type[Model]]:
-    """Return the models that declare a search."""
     return [model for model, _ in searches()]
 
 

@@ -54,7 +54,6 @@ def lexemes(term: str, *, is_beginning: bool = False, weight: str = "") -> str:
 
 
 def lexeme(word: str, *, is_beginning: bool = False, weight: str = "") -> str:
-    """Return the tsquery for one lexeme."""
     flags = ("*" if is_beginning else "") + weight
     return f"'{word}':{flags}" if flags else f"'{word}'"
 
@@ -223,7 +222,6 @@ def prefix_similarity(text: str) -> float:
 
 
 def combine(operator: str, *conditions: Condition) -> Condition:
-    """Join conditions by AND or OR."""
     sql = f" {operator} ".join(f"({sql})" for sql, _ in conditions)
     return sql, [value for _, values in conditions for value in values]
 
@@ -263,7 +261,6 @@ class ConditionalRows:
 
 
 def matching(rows: QuerySet[Any], condition: Condition) -> QuerySet[Any]:
-    """Return the rows that meet a condition."""
     sql, values = condition
     return rows.filter(RawSQL(qualify(sql, rows.model._meta.db_table), values, output_field=BooleanField()))  # noqa: S611
 

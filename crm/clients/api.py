@@ -288,8 +288,6 @@ class ClientViewSet(ExternallyIdentifiedViewSet):
 
 
 class SimilarSerializer(WireSerializer):
-    """The parameters of the search: values of the new client or contact."""
-
     name = fields.TextField()
     email = fields.TextField()
     tax_no = fields.TextField()

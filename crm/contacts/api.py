@@ -30,8 +30,6 @@ class ContactSerializer(DefinedFieldsSerializer):
 
 
 class ContactListFilter(WireFilter):
-    """A filter for the contacts of a contact list."""
-
     def __init__(self) -> None:
         super().__init__(IntegerField())
 

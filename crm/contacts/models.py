@@ -224,8 +224,6 @@ class ContactList(CRMResource):
 
 
 class ContactListMembership(models.Model):
-    """A contact in a contact list."""
-
     pk = models.CompositePrimaryKey("account_id", "contact_id", "contact_list_id")
     account = models.ForeignKey("accounts.Account", models.CASCADE, related_name="+", db_index=False)
     contact_id = models.BigIntegerField()

@@ -14,5 +14,4 @@ register(STAGES)
 
 @receiver(outcome_changed)
 def update_deals(*, status: Status, **_options: object) -> None:
-    """Update the deals in a status after its outcome has changed."""
     update_closed_at.defer(account_id=status.account_id, status_id=status.id)

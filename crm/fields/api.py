@@ -45,8 +45,6 @@ class DefinedTextField(fields.TextField):
 
 
 class LinkField(DefinedTextField):
-    """The URL of a page."""
-
     default_error_messages = {"form": _("is not a link that begins with https:// or http://")}
 
     def __init__(self, **kwargs: Any) -> None:
@@ -62,8 +60,6 @@ class NumberField(fields.DecimalField):
 
 
 class DefinedChoiceField(DefinedTextField):
-    """One of the choices of a definition."""
-
     default_error_messages = {"choice": _("is not one of {choices}")}
 
     def __init__(self, choices: list[str], **kwargs: Any) -> None:
@@ -373,8 +369,6 @@ class FieldDefinitionFilters(ListFilters):
 
 
 class FieldDefinitionViewSet(Listing, ResourceViewSet):
-    """CRUD of field definitions."""
-
     account: Account
     request: APIRequest
 
@@ -394,7 +388,6 @@ class FieldDefinitionViewSet(Listing, ResourceViewSet):
         row.erase()
 
     def misfits(self, request: APIRequest, id: int) -> HttpResponse:
-        """Respond with the number of values that do not fit the definition."""
         return Response(count_misfits(self.get_object(), self.access))
 
 

@@ -120,7 +120,6 @@ def builtin_fields(resource: str) -> tuple[Field, ...]:
 
 
 def declared_field(column: DeclaredField) -> Field:
-    """Return the field of a column."""
     return Field(
         column.name,
         column.label,
@@ -133,7 +132,6 @@ def declared_field(column: DeclaredField) -> Field:
 
 
 def defined_field(definition: FieldDefinition) -> Field:
-    """Return the field of a definition."""
     return Field(
         defined_name(definition.key),
         definition.label,

@@ -91,8 +91,6 @@ def find_field(name: str, fields: Mapping[str, Field]) -> tuple[Field, Operator]
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on one field."""
-
     account_id: int
     field: Field
     operator: Operator
@@ -135,7 +133,6 @@ class Condition:
         return cls(account.id, field, operator, text, READERS.get(field.type, read_text)(name, text, account, user))
 
     def filter(self, rows: QuerySet[Model]) -> QuerySet[Model]:
-        """Return the rows that meet the condition."""
         if self._compares_text and self.operator in (Operator.IS, Operator.CONTAINS):
             rows = rows.filter(self._prefilter(rows.model))
         return self.filter_in_order(rows)

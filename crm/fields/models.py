@@ -4,7 +4,7 @@ The value of a defined field stays in `additional_fields`, under the key of the 
 and accept any value. `crm.fields.api` reads the values.
 """
 
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models, transaction
@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from core.db.locks import LockableQuerySet
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, account_of
@@ -30,11 +31,6 @@ EXTERNAL_ID = "external_id"
 MAX_DEFINITIONS = 100  # for each resource
 MAX_KEY_LENGTH = 64
 MAX_CHOICES = 200
-
-
-class FieldDefinitionQuerySet(models.QuerySet["FieldDefinition"]):
-    def locked(self) -> Self:
-        return self.select_for_update(no_key=True, of=("self",))
 
 
 class FieldDefinition(Ordered, TenantModel):
@@ -69,7 +65,7 @@ class FieldDefinition(Ordered, TenantModel):
     updated_at = models.DateTimeField(auto_now=True)
 
     search = Search(name_field="label", short=("key",), condition=Q())
-    objects = FieldDefinitionQuerySet.as_manager()
+    objects = LockableQuerySet["FieldDefinition"].as_manager()
 
     class Meta:
         db_table = "crm_fielddefinition"

@@ -1,14 +1,10 @@
 """Notes: what the team writes about a client, a contact or a deal, and the calls, meetings and e-mails with them."""
 
 from datetime import timedelta
-from functools import reduce
-from operator import or_
 from typing import Any, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q
-from django.db.models.lookups import Exact
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -24,7 +20,7 @@ from core.search.declaration import Search
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
-from crm.resources.models import CRMResource, change_index, list_indexes
+from crm.resources.models import CRMResource, change_index, exactly_one, links_to_accessible, list_indexes
 
 MAX_EXCERPT_LENGTH = 100
 MAX_DURATION = 100_000
@@ -51,13 +47,7 @@ class ExcerptField(FoldedField):
 class NoteQuerySet(AccessQuerySet["Note"]):
     def limited_to(self, access: Access) -> Self:
         """Return the notes of clients, contacts and deals that are accessible."""
-        if not access.is_limited:
-            return self
-        conditions: list[Exists] = []
-        for model in (Client, Contact, Deal):
-            rows = model.objects.filter(account_id=OuterRef("account_id"), id=OuterRef(f"{model._meta.model_name}_id"))
-            conditions.append(Exists(rows.limited_to(access)))
-        return self.filter(reduce(or_, map(Q, conditions)))
+        return self.filter(links_to_accessible(access, Client, Contact, Deal)) if access.is_limited else self
 
 
 class Note(CRMResource):
@@ -99,12 +89,7 @@ class Note(CRMResource):
 
     class Meta:
         default_related_name = "notes"
-        constraints = [
-            models.CheckConstraint(
-                condition=Exact(Func(*map(F, LINK_COLUMNS), function="num_nonnulls", output_field=IntegerField()), 1),
-                name="note_of_one_row",
-            )
-        ]
+        constraints = [exactly_one(LINK_COLUMNS, "note_of_one_row")]
         indexes = [
             *(index for link in LINKS for index in link_indexes("note", link, "id")),
             trash_index("note"),

@@ -4,7 +4,8 @@ from typing import Any, Self
 
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models, transaction
-from django.db.models import Q
+from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q
+from django.db.models.lookups import Exact
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -12,6 +13,7 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.db.prepared import insert, insert_many, update, update_many
 from core.db.tenancy import TenantModel, folded_fields, next_ids
+from core.rows.access import Access
 from core.rows.additional_fields import merge
 from core.rows.declared import FieldType, Moment, RowId, YesOrNo
 from core.rows.trash import Trashable, assign_links
@@ -45,6 +47,21 @@ def additional_fields_index(name: str) -> GinIndex:
         gin_pending_list_limit=PENDING_LIST_LIMIT,
         condition=Q(trashed_at=None) & ~Q(additional_fields={}),
     )
+
+
+def exactly_one(columns: list[str], name: str) -> models.CheckConstraint:
+    """Return the constraint that exactly one of the columns has a value."""
+    number = Func(*map(F, columns), function="num_nonnulls", output_field=IntegerField())
+    return models.CheckConstraint(condition=Exact(number, 1), name=name)
+
+
+def links_to_accessible(access: Access, *targets: type[models.Model]) -> Q:
+    """Return the condition of rows that link to an accessible row of one of the models."""
+    condition = Q()
+    for model in targets:
+        ids = {"account_id": OuterRef("account_id"), "id": OuterRef(f"{model._meta.model_name}_id")}
+        condition |= Q(Exists(model._default_manager.filter(access.condition(), **ids)))
+    return condition
 
 
 class CRMResource(TenantModel, Trashable):

@@ -6,13 +6,10 @@ e-mail of a client or a contact. The team confirms or rejects it, unless the acc
 """
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
-from operator import or_
 from typing import Any, Self
 
 from django.db import models, transaction
-from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q, QuerySet, Value
-from django.db.models.lookups import Exact
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -29,6 +26,7 @@ from core.rows.access import Access
 from core.rows.trash import assign_links, link_indexes
 from crm.clients.models import Client
 from crm.contacts.models import Contact
+from crm.resources.models import exactly_one, links_to_accessible
 
 # A link has exactly one of these targets.
 TARGETS = ("client", "contact")
@@ -38,13 +36,7 @@ TARGET_COLUMNS = [name for target in TARGETS for name in (f"{target}_id", f"tras
 class UserLinkQuerySet(AccessQuerySet[Any]):
     def limited_to(self, access: Access) -> Self:
         """Return the links to clients and contacts that are accessible."""
-        if not access.is_limited:
-            return self
-        conditions: list[Exists] = []
-        for model in (Client, Contact):
-            rows = model.objects.filter(account_id=OuterRef("account_id"), id=OuterRef(f"{model._meta.model_name}_id"))
-            conditions.append(Exists(rows.limited_to(access)))
-        return self.filter(reduce(or_, map(Q, conditions)))
+        return self.filter(links_to_accessible(access, Client, Contact)) if access.is_limited else self
 
     def confirmed(self) -> Self:
         return self.filter(state=UserLink.State.CONFIRMED)
@@ -83,10 +75,7 @@ class UserLink(TenantModel):
         db_table = "crm_userlink"
         default_related_name = "user_links"
         constraints = [
-            models.CheckConstraint(
-                condition=Exact(Func(*map(F, TARGET_COLUMNS), function="num_nonnulls", output_field=IntegerField()), 1),
-                name="userlink_to_one_row",
-            ),
+            exactly_one(TARGET_COLUMNS, "userlink_to_one_row"),
             models.UniqueConstraint(
                 fields=["account", "user_id"], condition=Q(state="confirmed"), name="userlink_confirmed_unique"
             ),
