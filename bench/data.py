@@ -378,7 +378,7 @@ def build(size: Size) -> None:
     from core.rows import last_changes
     from crm.clients.models import Client
     from crm.contacts.models import Contact
-    from crm.deals import stages
+    from crm.deals import models as deals
     from crm.deals.models import Deal
     from crm.notes.models import Note
     from forum.lists import facets
@@ -416,7 +416,7 @@ def build(size: Size) -> None:
             f"INSERT INTO {TABLE} ({COLUMNS}, data) SELECT {COLUMNS}, '{{}}' FROM ({mirror.entries()}) AS entry"
             for mirror in MIRRORS.values()
         ),
-        *(facets.COUNTER.count_all, stages.COUNTER.count_all, sort_keys.ADD_MISSING, EXTERNAL_IDS, BACKERS),
+        *(facets.COUNTER.count_all, deals.COUNTER.count_all, sort_keys.ADD_MISSING, EXTERNAL_IDS, BACKERS),
     ]
     execute_all("External ids, counts, words, sort keys", [(statement, {}) for statement in derived])
     with step("Statistics"), connect() as connection:

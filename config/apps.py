@@ -22,25 +22,25 @@ def check_settings(**kwargs: object) -> list[CheckMessage]:
         hint = "Write the address of a PostgreSQL database: postgresql://user:password@host:5432/name"
         problems.append(Error("DATABASE_URL is not set.", hint=hint, id="rostrum.E002"))
     if 0 < len(values.get("SECRET_KEY", "")) < 32:
-        message, hint = "SECRET_KEY is shorter than 32 characters.", "Use 50 random characters or more."
-        problems.append(Error(message, hint=hint, id="rostrum.E003"))
+        problem, hint = "SECRET_KEY is shorter than 32 characters.", "Use 50 random characters or more."
+        problems.append(Error(problem, hint=hint, id="rostrum.E003"))
     if settings.MIDDLEWARE[0] != "accounts.hosts.middleware.AccountMiddleware":
-        message = "AccountMiddleware must come first: it is what checks the Host header."
-        problems.append(Error(message, id="rostrum.E004"))
+        problem = "AccountMiddleware must come first: it is what checks the Host header."
+        problems.append(Error(problem, id="rostrum.E004"))
     if settings.HTTPS and values.get("BASE_DOMAIN", "") in ("", "localhost"):
-        message = "BASE_DOMAIN is not set, and people reach the service by https."
+        problem = "BASE_DOMAIN is not set, and people reach the service by https."
         hint = "Write the domain that the accounts' addresses end in, or HTTPS=off on a laptop."
-        problems.append(Error(message, hint=hint, id="rostrum.E005"))
+        problems.append(Error(problem, hint=hint, id="rostrum.E005"))
     if settings.HTTPS and settings.EMAIL_BACKEND == "django.core.mail.backends.console.EmailBackend":
-        message = "EMAIL_URL names no mail server: e-mails are written to the log, and its readers can use their links."
+        problem = "EMAIL_URL names no mail server: e-mails are written to the log, and its readers can use their links."
         hint = "Write its address: smtp://user:password@host:587/?tls=True"
-        problems.append(checks.Warning(message, hint=hint, id="rostrum.W001"))
+        problems.append(checks.Warning(problem, hint=hint, id="rostrum.W001"))
     if settings.HTTPS and not settings.TRUST_PROXY:
         mode, redirected = ("pages", "all pages") if settings.HTTPS_FOR_PAGES_ONLY else ("on", "all")
         seems = "every request seems to use http"
-        message = (
+        problem = (
             f"HTTPS is {mode} and TRUST_PROXY is off: {seems}, so {redirected} are redirected to https, endlessly."
         )
         hint = "Write TRUST_PROXY=forwarded, once the proxy in front sets the header Forwarded (docs/operating.md)."
-        problems.append(checks.Warning(message, hint=hint, id="rostrum.W002"))
+        problems.append(checks.Warning(problem, hint=hint, id="rostrum.W002"))
     return problems

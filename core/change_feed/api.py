@@ -67,16 +67,11 @@ class ChangeViewSet(JSONViewSet):
                 raise FieldError("since", EXPIRED_MESSAGE, "expired") from None
         rows = list(rows)
         page = rows[:limit]
-        hidden = self.find_hidden(page)
+        hidden, zone = self.find_hidden(page), self.account.zone
         return Response(
             {
                 "changes": [
-                    {
-                        "resource": row.resource,
-                        "id": row.id,
-                        "change": row.change,
-                        "at": format_time(row.at, self.account.zone),
-                    }
+                    {"resource": row.resource, "id": row.id, "change": row.change, "at": format_time(row.at, zone)}
                     for row in page
                     if (row.resource, row.id) not in hidden
                 ],

@@ -63,15 +63,15 @@ def pooler_settings() -> list[CheckMessage]:
         return [checks.Warning("PgBouncer does not tell its version and its settings.", hint=hint, id="rostrum.W010")]
     mode, none_kept = values.get(b"pool_mode"), "it does not keep prepared statements for its clients."
     if version < POOLER_VERSION:
-        message, hint = (
+        problem, hint = (
             f"PgBouncer is version {version[0]}.{version[1]}: {none_kept}",
             "Install PgBouncer 1.22 or later.",
         )
-        return [Error(message, hint=hint, id="rostrum.E011")]
+        return [Error(problem, hint=hint, id="rostrum.E011")]
     if mode == b"statement":
-        message = "PgBouncer's pool_mode is statement, which allows no transactions."
-        return [Error(message, hint="Set pool_mode = transaction in pgbouncer.ini.", id="rostrum.E012")]
+        problem = "PgBouncer's pool_mode is statement, which allows no transactions."
+        return [Error(problem, hint="Set pool_mode = transaction in pgbouncer.ini.", id="rostrum.E012")]
     if mode == b"transaction" and values.get(b"max_prepared_statements") == b"0":
-        message = f"PgBouncer's max_prepared_statements is 0: {none_kept}"
-        return [Error(message, hint="Set max_prepared_statements = 200 in pgbouncer.ini.", id="rostrum.E013")]
+        problem = f"PgBouncer's max_prepared_statements is 0: {none_kept}"
+        return [Error(problem, hint="Set max_prepared_statements = 200 in pgbouncer.ini.", id="rostrum.E013")]
     return []

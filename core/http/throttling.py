@@ -4,7 +4,6 @@ A count is committed before the transaction of the request begins. So a rollback
 for the row of the count.
 """
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
@@ -24,9 +23,6 @@ if TYPE_CHECKING:
 # A request of an API or of a page.
 AnyRequest = Request | HttpRequest
 
-# A function that counts one action: of its key, with a limit, within a number of seconds.
-Hit = Callable[[str, int, int], LimitStatus]
-
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 
 # Previews of Markdown per minute for each user. A preview takes more time of the processor than most pages.
@@ -40,11 +36,10 @@ def client_address_of(request: AnyRequest) -> str:
     return client_address.read_address(request.META)
 
 
-def hit_address(request: AnyRequest, action: str, limit: int, seconds: int, *, hit: Hit | None = None) -> LimitStatus:
+def hit_address(request: AnyRequest, action: str, limit: int, seconds: int) -> LimitStatus:
     """Count an action for the client address, and for the wider network of an IPv6 address. Return the state of the limit."""
-    count = hit or rate_limiter.hit
     networks = client_address.counted_networks(client_address_of(request))
-    statuses = [count(hashed_key(action, network), limit * factor, seconds) for network, factor in networks]
+    statuses = [rate_limiter.hit(hashed_key(action, network), limit * factor, seconds) for network, factor in networks]
     return next((status for status in statuses if not status.allowed), statuses[0])
 
 

@@ -50,8 +50,6 @@ class Search:
         *,
         name_field: str = "name",
         short: Sequence[str] = (),
-        numbers: Sequence[str] = (),
-        words: Sequence[str] = (),
         json_values: Sequence[str] = (),
         long: Sequence[str] = (),
         filters: Sequence[str] = (),
@@ -61,7 +59,9 @@ class Search:
         is_ordered_by_name: bool = True,
     ) -> None:
         self.name_field, self.condition, self.more_indexes = name_field, condition, more_indexes
-        self.short, self.numbers, self.words, self.long = short, numbers, words, long
+        self.short, self.long = short, long
+        self.numbers: Sequence[str] = ()
+        self.words: Sequence[str] = ()
         self.json_values, self.filters, self.not_searched = json_values, filters, not_searched
         self.is_ordered_by_name = is_ordered_by_name
 

@@ -28,11 +28,18 @@ from crm.clients.models import Client, ClientQuerySet, email_key
 from crm.clients.similar import MAX_SHOWN, SimilarityReason, find_similar
 from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer, DefinedTextField
 from crm.fields.models import EXTERNAL_ID
-from crm.resources.api.fields import BulkLookup, DerivedName, ExternalIds, Lookup, is_try_update
-from crm.resources.api.filters import ConditionFilters, EmailFilter, ExternalIdPairsFilter
+from crm.resources.api.fields import (
+    BulkLookup,
+    ConditionFilters,
+    DerivedName,
+    EmailFilter,
+    ExternalIdPairsFilter,
+    ExternalIds,
+    Lookup,
+    is_try_update,
+)
 from crm.resources.api.views import NAMES, ExternallyIdentifiedViewSet, describe_operations
-from crm.resources.external_ids import normalize_value
-from crm.resources.models import CRMResource
+from crm.resources.models import CRMResource, normalize_value
 
 
 class ClientLookup(Lookup):

@@ -25,8 +25,14 @@ from core.rows.last_changes import LastChange, last_change_index
 from core.rows.trash import TrashableQuerySet, link_indexes, trash_index
 from core.rows.trimmed import EmailKeyField, fold_email
 from core.search.declaration import Search
-from crm.resources.external_ids import ExternalIdHolder, ExternallyIdentified
-from crm.resources.models import Contactable, CRMResource, additional_fields_index, list_indexes
+from crm.resources.models import (
+    Contactable,
+    CRMResource,
+    ExternalIdHolder,
+    ExternallyIdentified,
+    additional_fields_index,
+    list_indexes,
+)
 
 # The number of advisory locks per account that all e-mails share.
 EMAIL_LOCK_COUNT = 128

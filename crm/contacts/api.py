@@ -10,8 +10,14 @@ from core.api.serializers import ResourceSerializer, UniqueNameField
 from core.openapi.operations import SHAPES, Shape
 from crm.contacts.models import Contact, ContactList, ContactListMembership, ContactListQuerySet, ContactQuerySet
 from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer
-from crm.resources.api.fields import BulkLookup, DerivedName, ExternalIds
-from crm.resources.api.filters import ConditionFilters, EmailFilter, ExternalIdPairsFilter
+from crm.resources.api.fields import (
+    BulkLookup,
+    ConditionFilters,
+    DerivedName,
+    EmailFilter,
+    ExternalIdPairsFilter,
+    ExternalIds,
+)
 from crm.resources.api.views import NAMES, CRMViewSet, ExternallyIdentifiedViewSet, describe_operations
 
 

@@ -23,13 +23,11 @@ from core.openapi.operations import RESPONSES
 from core.openapi.values import ID, TIME, JSONSchema, array_of, object_of, or_null
 from crm.clients.api import BulkClientLookup, ClientLookup
 from crm.clients.models import Client
-from crm.deals.models import Deal, DealQuerySet
-from crm.deals.stages import DealStage
+from crm.deals.models import Deal, DealQuerySet, DealStage
 from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer
-from crm.resources.api.fields import DerivedName, ExternalIds, is_try_update
-from crm.resources.api.filters import ConditionFilters, ExternalIdPairsFilter
+from crm.resources.api.fields import ConditionFilters, DerivedName, ExternalIdPairsFilter, ExternalIds, is_try_update
 from crm.resources.api.views import ExternallyIdentifiedViewSet, describe_operations
-from crm.resources.external_ids import ExternallyIdentified
+from crm.resources.models import ExternallyIdentified
 
 
 class NestedExternalIds(ExternalIds):

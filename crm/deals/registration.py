@@ -5,8 +5,7 @@ from django.dispatch import receiver
 from accounts.statuses.models import Status, outcome_changed
 from core.db.derived import insert_with, register
 from crm.deals.jobs import update_closed_at
-from crm.deals.models import STAGES, Deal
-from crm.deals.stages import NEW_STAGES
+from crm.deals.models import NEW_STAGES, STAGES, Deal
 
 insert_with(Deal, NEW_STAGES)
 register(STAGES)

@@ -34,8 +34,7 @@ from core.db.tenancy import account_of
 from core.errors import FieldError
 from core.rows.access import prepared_access
 from core.search.queries import estimate_counts, search_transaction
-from crm.deals.models import COLUMN_ID
-from crm.deals.stages import DealCount
+from crm.deals.models import COLUMN_ID, DealCount
 from crm.fields.catalogue import Field
 from crm.fields.conditions import Operator
 from forum.posts.tasks import IS_OPEN_TASK

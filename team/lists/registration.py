@@ -8,7 +8,7 @@ from django.utils.translation import pgettext_lazy
 
 from core.pages.navigation import MenuEntry, register, register_start_page
 from core.registry import newest_id, registry
-from crm.resources.api.filters import register_reader
+from crm.resources.api.fields import register_reader
 from team.lists.saved_views import read_api_list
 from team.menu.entries import GROUP, is_team_of_site
 

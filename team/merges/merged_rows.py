@@ -19,7 +19,7 @@ from crm.clients.models import Client
 from crm.contacts.models import Contact, ContactListCount, ContactListMembership
 from crm.deals.models import Deal
 from crm.notes.models import Note
-from crm.resources.external_ids import ExternallyIdentified
+from crm.resources.models import ExternallyIdentified
 from crm.user_links.models import UserLink
 from forum.posts.models import Post
 from forum.votes.models import ProxyVote

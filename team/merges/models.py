@@ -33,7 +33,7 @@ from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.fields.catalogue import Field
 from crm.resources.api.views import key_in
-from crm.resources.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified, Pair
+from crm.resources.models import MAX_EXTERNAL_IDS, ExternallyIdentified, Pair
 from team.merges.comparison import Choice, chosen_values, compared_fields
 from team.merges.merged_rows import MergedRow, add_to_lists, check_number, leave_lists, move_back, move_rows
 from team.timeline.models import TimelineEntry

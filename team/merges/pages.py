@@ -31,7 +31,7 @@ from crm.clients.models import Client
 from crm.clients.similar import find_similar
 from crm.contacts.models import Contact
 from crm.fields.catalogue import grouped
-from crm.resources.external_ids import ExternallyIdentified
+from crm.resources.models import ExternallyIdentified
 from team.fields.facts import fact_of, with_linked_names
 from team.lists.declarations import LISTS
 from team.lists.pages.base import RecordsPage

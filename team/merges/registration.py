@@ -9,7 +9,7 @@ from core.registry import Sample, newest_id, registry
 from core.rows.trash import restoring
 from crm.clients.models import Client
 from crm.contacts.models import Contact
-from crm.resources.external_ids import ExternallyIdentified
+from crm.resources.models import ExternallyIdentified
 from team.merges.models import MODELS, NOT_RESTORABLE, Merge
 
 

@@ -1,29 +1,51 @@
-"""The field types of the CRM, derived names and external ids, and the lookup of the rows that the input of a write names by external ids."""
+"""The field types of the CRM (derived names and external ids), the lookup of rows by external ids, and the filters of lists."""
 
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from decimal import Decimal
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
+from django import forms
+from django.db.models import Model, QuerySet
+from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import empty
 
 from accounts.account.models import Account
+from accounts.hosts.api_requests import APIRequest
 from accounts.users.models import User
 from core.api.fields import MAX_NAME_LENGTH, BooleanField, ReferenceMixin, TextField, WireField, to_object
+from core.api.filters import ListFilters, WireFilter
+from core.api.lists import Listing
+from core.api.views import REPEATED, remove_key
 from core.db.tenancy import next_ids
 from core.db.text import is_xml_text
+from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.rows.access import Access
-from core.rows.trimmed import is_blank, trim
+from core.rows.trimmed import fold_email, is_blank, trim
+from crm.fields.api import DefinedTextField
 from crm.fields.models import FieldDefinition, definitions_of
-from crm.resources.external_ids import MAX_EXTERNAL_IDS, MAX_VALUE_LENGTH, ExternallyIdentified, Pair, normalize_value
-from crm.resources.models import CRMResource
+from crm.resources.models import (
+    MAX_EXTERNAL_IDS,
+    MAX_VALUE_LENGTH,
+    CRMResource,
+    ExternallyIdentified,
+    Pair,
+    normalize_value,
+)
 
 ResourceT = TypeVar("ResourceT", bound=CRMResource)
 
 _TRY_UPDATE = BooleanField()
+
+PARAMETER = re.compile(r"external_ids\[(.*)\]", re.DOTALL)
+# Parameters that are not conditions, although a page of the list has some of them.
+OTHER_PARAMETERS = frozenset({"page", "per_page", "order", "columns"})
+TOO_SLOW = _(
+    "takes too long, because too many rows would have to be compared: add a filter by responsible_id, status_id, tag or email, or a search"
+)
 
 
 def is_try_update(data: object) -> bool:
@@ -233,3 +255,183 @@ class BulkLookup(Lookup):
                 for pair in old_pairs.items() - row.external_ids.items():
                     holders.pop(pair, None)
                 holders |= dict.fromkeys(row.external_ids.items(), row.id)
+
+
+# Filters
+
+
+def external_ids_in(parameters: Mapping[str, str]) -> dict[str, str]:
+    """Return the pairs of the parameters `external_ids[key]=value`."""
+    return {match[1]: trim(parameters[name]) for name in parameters if (match := PARAMETER.fullmatch(name))}
+
+
+class _ExternalIdsWidget(forms.Widget):
+    def value_from_datadict(self, data: Any, files: object, name: str) -> dict[str, str]:
+        return external_ids_in(data)
+
+
+class ExternalIdPairs(WireField):
+    """The external ids in the query of a URL."""
+
+    default_error_messages = {
+        "pair": "must be external_ids[key]=value: a key of 1-64 letters, digits, _, . and -, a value of 1-255 characters",
+        "too_many": ExternalIds.default_error_messages["too_many"],
+    }
+
+    def to_internal_value(self, data: dict[str, str]) -> dict[str, str]:
+        if any(not ExternalIds.is_valid_pair(key, value) for key, value in data.items()):
+            self.fail("pair")
+        if len(data) > MAX_EXTERNAL_IDS:
+            self.fail("too_many", most=MAX_EXTERNAL_IDS)
+        return data
+
+
+class ExternalIdPairsFilter(WireFilter):
+    """The filter `external_ids[key]=value`: the row that holds all of the given pairs."""
+
+    widget = _ExternalIdsWidget
+
+    def __init__(self, model: type[ExternallyIdentified]):
+        super().__init__(ExternalIdPairs())
+        self.model = model
+
+    def filter(self, rows: QuerySet[Model], pairs: dict[str, str] | None) -> QuerySet[Model]:
+        if not pairs:
+            return rows
+        holder_id = self.model.holder_of_all(self.parent.account.id, pairs)
+        return rows.none() if holder_id is None else rows.filter(id=holder_id)
+
+
+class EmailFilter(WireFilter):
+    """A filter for the rows with the given e-mail address, ignoring case."""
+
+    def __init__(self) -> None:
+        super().__init__(DefinedTextField())
+
+    def filter(self, rows: QuerySet[Model], value: str | None) -> QuerySet[Model]:
+        return rows if value is None else rows.filter(email_key=fold_email(value))
+
+
+# Conditions on fields, and saved views. The parameters of a list in the team's pages work here too: conditions such as `city__contains=gda`,
+# special filters such as `no_task`, `sort`, and `view`, the id of a saved view. A parameter that the list of the API declares itself keeps
+# its meaning. The room of the pages registers how the others are read (`register_reader`).
+
+
+class FurtherFilters(Protocol):
+    """The filters in the parameters that the list of the API does not declare."""
+
+    q: str
+    sort: str
+    # An error with the code `unknown` belongs to a parameter that is no filter. The list ignores it.
+    errors: list[FieldError]
+
+    @property
+    def is_filtered(self) -> bool: ...
+
+    def filter(self, rows: QuerySet[Model]) -> QuerySet[Model]: ...
+
+    def filter_for_estimate(self, rows: QuerySet[Model]) -> QuerySet[Model]: ...
+
+
+# A function with the arguments resource, parameters, account and user.
+Reader = Callable[[str, QueryDict, Account, User], FurtherFilters]
+_readers: list[Reader] = []
+
+
+def register_reader(reader: Reader) -> None:
+    """Let `reader` read the further parameters of the lists."""
+    _readers[:] = [reader]
+
+
+class ConditionFilters(ListFilters):
+    """The filters of a list whose rows have external ids, and that also has conditions on fields."""
+
+    account: Account
+    further: FurtherFilters | None = None
+    # The parameters that `further` has read.
+    further_names: Collection[str] = ()
+    # The rows that pass the declared filters, without those of `further`.
+    _declared_rows: QuerySet[Model]
+
+    @classmethod
+    def parameters(cls) -> list[str]:
+        return [f"{name}[key]" if name == "external_ids" else name for name in super().parameters()]
+
+    def read_further(self, resource: str, *, user: User, ignored: Collection[str]) -> None:
+        """Read the parameters that no filter of the class declares."""
+        declared = {*self.parameters(), *OTHER_PARAMETERS, *ignored}
+        names = [name for name in self.data if name not in declared and remove_key(name) not in declared]
+        if not names:
+            return
+        parameters = QueryDict(mutable=True)
+        for name in names:
+            parameters.setlist(name, self.data.getlist(name))
+        self.further = _readers[0](resource, parameters, self.account, user)
+        unknown = {error.field for error in self.further.errors if error.code == "unknown"}
+        self.further_names = [name for name in names if name not in unknown]
+
+    def find_errors(self) -> dict[str, FieldError]:
+        errors = super().find_errors()
+        if self.further is not None:
+            errors |= {error.field: error for error in self.further.errors if error.code != "unknown"}
+            if self.data.get("order", "").strip() and self.data.get("sort", "").strip():
+                errors["sort"] = FieldError("sort", _("can't be given together with order, which has the same meaning"))
+        return errors
+
+    def filter_queryset(self, queryset: QuerySet[Model]) -> QuerySet[Model]:
+        self._declared_rows = super().filter_queryset(queryset)
+        return self._declared_rows if self.further is None else self.further.filter(self._declared_rows)
+
+    @property
+    def rows_for_estimate(self) -> QuerySet[Model]:
+        rows = self.qs
+        return rows if self.further is None else self.further.filter_for_estimate(self._declared_rows)
+
+    @property
+    def are_used(self) -> bool:
+        return super().are_used or self.has_time_limit
+
+    @property
+    def has_time_limit(self) -> bool:  # type: ignore[override]  # computed here
+        return self.further is not None and self.further.is_filtered
+
+    @property
+    def search_text(self) -> str | None:
+        return super().search_text or (self.further.q if self.further is not None else None) or None
+
+
+class ConditionListing(Listing):
+    """The base of lists with conditions. `key` of the resource selects the fields."""
+
+    account: Account
+    request: APIRequest
+
+    key: str
+    filterset_class: type[ConditionFilters]
+    # The names of the further parameters of the request.
+    further_names: Collection[str] = ()
+
+    def read_filters(self) -> ListFilters:
+        filters = cast(ConditionFilters, super().read_filters())
+        filters.read_further(self.key, user=self.request.user, ignored=self.common_keys)
+        self.further_names = filters.further_names
+        return filters
+
+    def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:
+        """Accept the conditions too. A list may have several conditions on one field."""
+        errors = super().ignore_parameters(known)
+        self.ignored_parameters = [name for name in self.ignored_parameters if name not in self.further_names]
+        errors = {name: error for name, error in errors.items() if name not in self.further_names}
+        for name in ("sort", "view"):
+            if name in self.further_names and len(self.parameters.getlist(name)) > 1:
+                errors[name] = FieldError(name, REPEATED)
+        return errors
+
+    def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
+        if isinstance(filters, ConditionFilters) and filters.further is not None:
+            order = order or filters.further.sort or None
+        try:
+            return super().ids(filters, order, start=start, stop=stop)
+        except TooSlow:
+            names = [name for name in self.further_names if name != "sort"]
+            raise FieldErrors(FieldError(name, TOO_SLOW, "too_slow") for name in names) from None

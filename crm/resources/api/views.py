@@ -25,10 +25,16 @@ from core.openapi.values import NAME, JSONSchema, array_of, object_of, required_
 from core.registry import registry
 from core.rows.trash import TrashableQuerySet
 from crm.fields.catalogue import defined_name
-from crm.resources.api.fields import BulkLookup, DerivedName, ExternalIds, Lookup
-from crm.resources.api.filters import ConditionListing, ExternalIdPairs, external_ids_in
-from crm.resources.external_ids import MAX_EXTERNAL_IDS, ExternallyIdentified, normalize_value
-from crm.resources.models import CRMResource
+from crm.resources.api.fields import (
+    BulkLookup,
+    ConditionListing,
+    DerivedName,
+    ExternalIdPairs,
+    ExternalIds,
+    Lookup,
+    external_ids_in,
+)
+from crm.resources.models import MAX_EXTERNAL_IDS, CRMResource, ExternallyIdentified, normalize_value
 
 RowT = TypeVar("RowT", bound=CRMResource)
 

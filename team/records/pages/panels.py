@@ -24,7 +24,7 @@ from core.search.queries import search, search_transaction
 from crm.contacts.models import ContactListMembership
 from crm.deals.models import Deal
 from crm.fields.catalogue import Field
-from crm.resources.external_ids import ExternallyIdentified
+from crm.resources.models import ExternallyIdentified
 from forum.posts.tasks import IS_OPEN_TASK
 from team.board.columns import days_since, is_rotting
 from team.fields.facts import as_status, status_of_row

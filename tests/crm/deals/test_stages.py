@@ -8,8 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.statuses.models import Status
-from crm.deals.models import Deal
-from crm.deals.stages import COUNTER, DealCount
+from crm.deals.models import COUNTER, Deal, DealCount
 from tests.support.assertions import assert_answered, on_the_wire
 from tests.support.bodies import deal_body
 from tests.support.factories import make_contact, make_deal

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from crm.deals.stages import COUNTER, DealCount
+from crm.deals.models import COUNTER, DealCount
 from tests.support.database import without_triggers
 from tests.support.fixtures import Cast, committed, make_cast
 from tests.support.queries import capture_parameters, explained
