@@ -112,11 +112,10 @@ class Registry:
     def __iter__(self) -> Iterator[Resource]:
         return iter(self._resources.values())
 
-    def register(self, *resources: Resource) -> None:
-        for resource in resources:
-            if resource.key in self._resources:
-                raise ImproperlyConfigured(f"The resource {resource.key!r} is registered twice.")
-            self._resources[resource.key] = resource
+    def register(self, resource: Resource) -> None:
+        if resource.key in self._resources:
+            raise ImproperlyConfigured(f"The resource {resource.key!r} is registered twice.")
+        self._resources[resource.key] = resource
 
     def __getitem__(self, key: str) -> Resource:
         return self._resources[key]

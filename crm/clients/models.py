@@ -4,7 +4,7 @@ from typing import Any, Self
 from zlib import crc32
 
 from django.db import models
-from django.db.models import Count, F, OuterRef, Q, Subquery, Window
+from django.db.models import Count, F, OuterRef, Subquery, Window
 from django.db.models.functions import Coalesce, RowNumber
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -22,17 +22,10 @@ from core.rows.access import ALL_ROWS, Access
 from core.rows.additional_fields import NOT_SEARCHED, additional_fields
 from core.rows.declared import FieldType, LongText, Number, RowId, Text, TrimmedText, YesOrNo
 from core.rows.last_changes import LastChange, last_change_index
-from core.rows.trash import TrashableQuerySet, link_indexes, trash_index
+from core.rows.trash import TrashableQuerySet, link_indexes
 from core.rows.trimmed import EmailKeyField, fold_email
 from core.search.declaration import Search
-from crm.resources.models import (
-    Contactable,
-    CRMResource,
-    ExternalIdHolder,
-    ExternallyIdentified,
-    additional_fields_index,
-    list_indexes,
-)
+from crm.resources.models import Contactable, CRMResource, ExternalIdHolder, ExternallyIdentified, record_indexes
 
 # The number of advisory locks per account that all e-mails share.
 EMAIL_LOCK_COUNT = 128
@@ -188,18 +181,7 @@ class Client(Contactable, ExternallyIdentified, Tagged, CRMResource):
 
     class Meta:
         default_related_name = "clients"
-        indexes = [
-            # The clients with an e-mail, oldest first.
-            models.Index(
-                fields=["account", "email_key", "id"],
-                name="client_by_email",
-                condition=Q(email_key__isnull=False, trashed_at=None),
-            ),
-            *link_indexes("client", "contact"),
-            trash_index("client"),
-            *list_indexes("client"),
-            additional_fields_index("client"),
-        ]
+        indexes = [*link_indexes("client", "contact"), *record_indexes("client", has_email=True)]
 
     def __str__(self) -> str:
         return self.name

@@ -24,14 +24,7 @@ from core.rows.last_changes import LastChange, last_change_index
 from core.rows.trash import TrashableQuerySet, TrashedId, link_indexes, trash_index
 from core.rows.trimmed import EmailKeyField, NameKeyField, TrimmedCharField, name_key
 from core.search.declaration import Search
-from crm.resources.models import (
-    Contactable,
-    CRMResource,
-    ExternalIdHolder,
-    ExternallyIdentified,
-    additional_fields_index,
-    list_indexes,
-)
+from crm.resources.models import Contactable, CRMResource, ExternalIdHolder, ExternallyIdentified, record_indexes
 
 
 class ContactQuerySet(AccessQuerySet["Contact"]):
@@ -88,17 +81,7 @@ class Contact(Contactable, ExternallyIdentified, Tagged, CRMResource):
 
     class Meta:
         default_related_name = "contacts"
-        indexes = [
-            models.Index(
-                fields=["account", "email_key", "id"],
-                name="contact_by_email",
-                condition=Q(email_key__isnull=False, trashed_at=None),
-            ),
-            *link_indexes("contact", "client", "id"),
-            trash_index("contact"),
-            *list_indexes("contact"),
-            additional_fields_index("contact"),
-        ]
+        indexes = [*link_indexes("contact", "client", "id"), *record_indexes("contact", has_email=True)]
 
     def __str__(self) -> str:
         return self.name

@@ -37,16 +37,10 @@ from core.rows.additional_fields import NOT_SEARCHED, additional_fields
 from core.rows.counters import Counter, CountModel
 from core.rows.declared import CurrencyCode, Day, FieldType, LongText, Moment, Number, RowId, Text, TrimmedText
 from core.rows.last_changes import LastChange, last_change_index
-from core.rows.trash import link_indexes, trash_index
+from core.rows.trash import link_indexes
 from core.search.declaration import Search
 from crm.clients.models import Client
-from crm.resources.models import (
-    CRMResource,
-    ExternalIdHolder,
-    ExternallyIdentified,
-    additional_fields_index,
-    list_indexes,
-)
+from crm.resources.models import CRMResource, ExternalIdHolder, ExternallyIdentified, record_indexes
 
 
 class DealExternalId(ExternalIdHolder):
@@ -197,9 +191,7 @@ class Deal(ExternallyIdentified, Tagged, CRMResource):
             *link_indexes("deal", "client", "id"),
             *link_indexes("deal", "contact", "id"),
             *stage_indexes(),
-            trash_index("deal"),
-            *list_indexes("deal"),
-            additional_fields_index("deal"),
+            *record_indexes("deal"),
         ]
 
     def __str__(self) -> str:

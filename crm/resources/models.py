@@ -20,7 +20,7 @@ from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from core.rows.access import Access
 from core.rows.additional_fields import merge
 from core.rows.declared import FieldType, Moment, RowId, YesOrNo
-from core.rows.trash import LimitedQuerySet, Trashable, TrashableQuerySet, assign_links
+from core.rows.trash import LimitedQuerySet, Trashable, TrashableQuerySet, assign_links, trash_index
 from core.rows.trimmed import fold_email, trim
 from core.search.declaration import PENDING_LIST_LIMIT
 
@@ -51,6 +51,14 @@ def additional_fields_index(name: str) -> GinIndex:
         gin_pending_list_limit=PENDING_LIST_LIMIT,
         condition=Q(trashed_at=None) & ~Q(additional_fields={}),
     )
+
+
+def record_indexes(name: str, *, has_email: bool = False) -> list[models.Index]:
+    """Return the indexes for lists, for the trash, for conditions on additional fields, and for rows with an e-mail, oldest first."""
+    condition = Q(email_key__isnull=False, trashed_at=None)
+    by_email = models.Index(fields=["account", "email_key", "id"], name=f"{name}_by_email", condition=condition)
+    indexes = [trash_index(name), *list_indexes(name), additional_fields_index(name)]
+    return [*indexes, by_email] if has_email else indexes
 
 
 def exactly_one(columns: list[str], name: str) -> models.CheckConstraint:
