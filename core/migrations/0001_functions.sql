@@ -154,7 +154,7 @@ CREATE FUNCTION search.account(bigint) RETURNS text
     RETURN (rtrim(encode(ltrim(int8send($1), '\x00'::bytea), 'base64'::text), '='::text) || '.'::text);
 
 -- Replace each character of Chinese, Japanese and Korean by a word of this character and the next one. So any part of their words consists of
--- words. `length` limits the text, because each character becomes a lexeme (`core.search.operations.MAX_SHORT_LENGTH`).
+-- words. `length` limits the text, because each character becomes a lexeme (`core.search.declaration.MAX_SHORT_LENGTH`).
 -- Both parameters have names, because pg_dump writes the name of a parameter without one as "", which no restore can read.
 CREATE FUNCTION search.bigrams(text text, length integer) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
