@@ -4,7 +4,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from decimal import Decimal
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar
 
 from django import forms
 from django.db.models import Model, QuerySet
@@ -13,15 +13,12 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import empty
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
 from accounts.users.models import User
 from core.api.fields import MAX_NAME_LENGTH, BooleanField, ReferenceMixin, TextField, WireField, to_object
 from core.api.filters import ListFilters, WireFilter
-from core.api.lists import Listing
-from core.api.views import REPEATED, remove_key
+from core.api.views import remove_key
 from core.db.tenancy import next_ids
 from core.db.text import is_xml_text
-from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.rows.access import Access
 from core.rows.trimmed import fold_email, is_blank, trim
@@ -398,40 +395,3 @@ class ConditionFilters(ListFilters):
     @property
     def search_text(self) -> str | None:
         return super().search_text or (self.further.q if self.further is not None else None) or None
-
-
-class ConditionListing(Listing):
-    """The base of lists with conditions. `key` of the resource selects the fields."""
-
-    account: Account
-    request: APIRequest
-
-    key: str
-    filterset_class: type[ConditionFilters]
-    # The names of the further parameters of the request.
-    further_names: Collection[str] = ()
-
-    def read_filters(self) -> ListFilters:
-        filters = cast(ConditionFilters, super().read_filters())
-        filters.read_further(self.key, user=self.request.user, ignored=self.common_keys)
-        self.further_names = filters.further_names
-        return filters
-
-    def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:
-        """Accept the conditions too. A list may have several conditions on one field."""
-        errors = super().ignore_parameters(known)
-        self.ignored_parameters = [name for name in self.ignored_parameters if name not in self.further_names]
-        errors = {name: error for name, error in errors.items() if name not in self.further_names}
-        for name in ("sort", "view"):
-            if name in self.further_names and len(self.parameters.getlist(name)) > 1:
-                errors[name] = FieldError(name, REPEATED)
-        return errors
-
-    def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
-        if isinstance(filters, ConditionFilters) and filters.further is not None:
-            order = order or filters.further.sort or None
-        try:
-            return super().ids(filters, order, start=start, stop=stop)
-        except TooSlow:
-            names = [name for name in self.further_names if name != "sort"]
-            raise FieldErrors(FieldError(name, TOO_SLOW, "too_slow") for name in names) from None

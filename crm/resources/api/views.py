@@ -1,6 +1,6 @@
 """The bases of the views of clients, contacts, contact lists and deals in the Account API (JSON), and writes by pages and imports."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, TypeVar, cast
 
 from django.http import HttpResponse
@@ -11,10 +11,12 @@ from accounts.hosts.api_requests import APIRequest
 from accounts.tags.openapi import TAGS
 from accounts.users.models import User
 from core.api.fields import MAX_NAME_LENGTH, MISSING, BooleanField, to_list, to_object
+from core.api.filters import ListFilters
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
 from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_errors
+from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from core.http.errors import envelope
@@ -25,15 +27,7 @@ from core.openapi.values import NAME, JSONSchema, array_of, object_of, required_
 from core.registry import registry
 from core.rows.trash import TrashableQuerySet
 from crm.fields.catalogue import defined_name
-from crm.resources.api.fields import (
-    BulkLookup,
-    ConditionListing,
-    DerivedName,
-    ExternalIdPairs,
-    ExternalIds,
-    Lookup,
-    external_ids_in,
-)
+from crm.resources.api import fields
 from crm.resources.models import MAX_EXTERNAL_IDS, CRMResource, ExternallyIdentified, normalize_value
 
 RowT = TypeVar("RowT", bound=CRMResource)
@@ -53,8 +47,8 @@ class CRMViewSet(Listing, ResourceViewSet):
     model: type[CRMResource]
     # True until the first attempt of the request begins.
     optimistic = True
-    lookup_class: type[Lookup] = Lookup
-    lookup: Lookup
+    lookup_class: type[fields.Lookup] = fields.Lookup
+    lookup: fields.Lookup
 
     def get_serializer_context(self) -> dict[str, object]:
         """Return the context of one attempt. Only the first attempt is optimistic."""
@@ -83,7 +77,7 @@ class BulkViewSet(CRMViewSet):
     """
 
     MAX_BULK_ITEMS = 1000
-    bulk_lookup_class: type[BulkLookup] = BulkLookup
+    bulk_lookup_class: type[fields.BulkLookup] = fields.BulkLookup
 
     def bulk(self, request: APIRequest) -> HttpResponse:
         items, all_or_nothing = self.read_items(), self.read_atomic()
@@ -173,7 +167,7 @@ class BulkViewSet(CRMViewSet):
             raise FieldErrors(errors)
         return serializer.ignored
 
-    def look_up_bulk(self, bodies: list[dict[str, object]]) -> BulkLookup:
+    def look_up_bulk(self, bodies: list[dict[str, object]]) -> fields.BulkLookup:
         """Return the lookup with all rows that the bodies name."""
         nested = [client for body in bodies if isinstance(client := to_object(body.get("client")), dict)]
         lookup = self.bulk_lookup_class(self.account, self.access, max_new=len(bodies) + len(nested))
@@ -189,10 +183,38 @@ class BulkViewSet(CRMViewSet):
         return None
 
 
-class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
-    """The base of the views of resources with external ids."""
+class ExternallyIdentifiedViewSet(BulkViewSet):
+    """The base of the views of resources with external ids. Their lists have conditions on fields."""
 
     model: type[ExternallyIdentified]
+    filterset_class: type[fields.ConditionFilters]
+    # The names of the further parameters of the request.
+    further_names: Collection[str] = ()
+
+    def read_filters(self) -> ListFilters:
+        filters = cast(fields.ConditionFilters, super().read_filters())
+        filters.read_further(self.key, user=self.request.user, ignored=self.common_keys)
+        self.further_names = filters.further_names
+        return filters
+
+    def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:
+        """Accept the conditions too. A list may have several conditions on one field."""
+        errors = super().ignore_parameters(known)
+        self.ignored_parameters = [name for name in self.ignored_parameters if name not in self.further_names]
+        errors = {name: error for name, error in errors.items() if name not in self.further_names}
+        for name in ("sort", "view"):
+            if name in self.further_names and len(self.parameters.getlist(name)) > 1:
+                errors[name] = FieldError(name, REPEATED)
+        return errors
+
+    def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
+        if isinstance(filters, fields.ConditionFilters) and filters.further is not None:
+            order = order or filters.further.sort or None
+        try:
+            return super().ids(filters, order, start=start, stop=stop)
+        except TooSlow:
+            names = [name for name in self.further_names if name != "sort"]
+            raise FieldErrors(FieldError(name, fields.TOO_SLOW, "too_slow") for name in names) from None
 
     def upsert(self, request: APIRequest) -> HttpResponse:
         """Update the row that has the external ids of the query, or create a row with them."""
@@ -222,24 +244,24 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
     def ids_from_parameters(self) -> list[int] | None:
         """Return a list of at most one id, of the holder, if external ids are the only parameters. Otherwise return None."""
         parameters = {name: values for name, values in self.parameters.lists() if name not in self.common_keys}
-        pairs = external_ids_in(self.parameters)
+        pairs = fields.external_ids_in(self.parameters)
         if not 0 < len(pairs) == len(parameters) <= MAX_EXTERNAL_IDS or any(
             len(values) > 1 for values in parameters.values()
         ):
             return None
-        if not all(ExternalIds.is_valid_pair(key, value) for key, value in pairs.items()):
+        if not all(fields.ExternalIds.is_valid_pair(key, value) for key, value in pairs.items()):
             return None
         holder_id = self.model.holder_of_all(self.account.id, pairs)
         return [] if holder_id is None else [holder_id]
 
     def read_pairs(self) -> dict[str, str]:
         parameters = self.request.query_params
-        pairs = external_ids_in(parameters)
+        pairs = fields.external_ids_in(parameters)
         names = [f"external_ids[{key}]" for key in pairs]
         if repeated := [name for name in names if len(parameters.getlist(name)) > 1]:
             raise FieldErrors(FieldError(name, REPEATED) for name in repeated)
         try:
-            ExternalIdPairs().run_validation(pairs)
+            fields.ExternalIdPairs().run_validation(pairs)
         except FieldErrors as caught:
             raise FieldErrors(error.move_into("external_ids") for error in caught.errors) from None
         if not pairs:
@@ -270,19 +292,21 @@ class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
 VALUE = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_LENGTH}
 EXTERNAL_IDS = {
     "type": "object",
-    "propertyNames": {"pattern": f"^{ExternalIds.KEY.pattern}$"},
+    "propertyNames": {"pattern": f"^{fields.ExternalIds.KEY.pattern}$"},
     "additionalProperties": VALUE,
 }
 EXTERNAL_ID_PAIRS = {**EXTERNAL_IDS, "additionalProperties": {**VALUE, **NOT_BLANK}, "maxProperties": MAX_EXTERNAL_IDS}
 GIVEN_VALUE = {**VALUE, "type": ["string", "number", "null"], **NOT_BLANK}
-describe_field(ExternalIds, request={**EXTERNAL_ID_PAIRS, "additionalProperties": GIVEN_VALUE}, response=EXTERNAL_IDS)
-describe_field(ExternalIdPairs, request=EXTERNAL_ID_PAIRS)
+describe_field(
+    fields.ExternalIds, request={**EXTERNAL_ID_PAIRS, "additionalProperties": GIVEN_VALUE}, response=EXTERNAL_IDS
+)
+describe_field(fields.ExternalIdPairs, request=EXTERNAL_ID_PAIRS)
 
 
 class DerivedNameExtension(TextExtension):
     """The schema of a name. A blank name is derived from other fields."""
 
-    target_class = DerivedName
+    target_class = fields.DerivedName
 
     def request_schema(self) -> JSONSchema:
         return {"type": ["string", "number", "null"], "maxLength": self.target.max_length, **XML_TEXT}
@@ -355,15 +379,10 @@ def name_defined_field(error: FieldError) -> FieldError:
 
 def nested(data: Mapping[str, object]) -> dict[str, object]:
     """Return the data with the values of `additional_fields[key]` in an object, as the JSON API takes them."""
-    values: dict[str, object] = {}
-    fields: dict[str, object] = {}
-    for name, value in data.items():
-        key = key_in(name)
-        if key is None:
-            values[name] = value
-        else:
-            fields[key] = value
-    return {**values, "additional_fields": fields} if fields else values
+    keys = {name: key_in(name) for name in data}
+    values = {name: value for name, value in data.items() if keys[name] is None}
+    additional = {key: data[name] for name, key in keys.items() if key is not None}
+    return {**values, "additional_fields": additional} if additional else values
 
 
 def key_in(name: str) -> str | None:
