@@ -64,7 +64,7 @@ class ReasonsField(PlainField, ArrayField):
 
 
 class AgentsSee(models.TextChoices):
-    """The rows of the CRM that the agents of an account can access (`accounts.access.rows`)."""
+    """The rows of the CRM that the agents of an account can access (`accounts.access.models`)."""
 
     ALL = "all"
     # The rows that they or a user of their group are responsible for.

@@ -19,7 +19,7 @@ from typing import Any
 from django.db import connection, models
 from django.db.models import F, Q
 
-from accounts.access.rows import AccessQuerySet
+from accounts.access.models import AccessQuerySet
 from accounts.account.models import Account
 from accounts.statuses.models import Status
 from core.db.derived import Act, Key
