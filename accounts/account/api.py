@@ -14,6 +14,9 @@ from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField, 
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
+from core.openapi.operations import BODIES, RESPONSES
+from core.openapi.schema import JSONOperationSchema
+from core.openapi.values import JSONSchema, object_of
 
 
 class AccountSerializer(ResourceSerializer):
@@ -44,9 +47,8 @@ class AccountSettingsSerializer(ResourceSerializer):
 
 def url_of_account(request: HttpRequest, account: Account) -> str:
     """Return the URL of the account's own host, with the scheme and the port of the request."""
-    host = request.get_host()
-    _, _, port = host.rpartition(":") if ":" in host else ("", "", "")
-    return f"{request.scheme}://{account.prefix}.{settings.BASE_DOMAIN}" + (f":{port}" if port else "")
+    _host, colon, port = request.get_host().partition(":")
+    return f"{request.scheme}://{account.prefix}.{settings.BASE_DOMAIN}{colon}{port}"
 
 
 class AccountViewSet(JSONViewSet):
@@ -76,3 +78,20 @@ class AccountViewSet(JSONViewSet):
         data = AccountSerializer.represent(row, row.zone)
         times = {name: data.pop(name) for name in ("created_at", "updated_at")}
         return {**data, "url": url_of_account(self.request._request, row), **extra, **times}
+
+
+# The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+
+def describe_account(schema: JSONOperationSchema, **further: JSONSchema) -> JSONSchema:
+    """Return the schema of an account with its URL, and with further properties before the times."""
+    properties = schema.output_schema(AccountSerializer)["properties"]
+    times = {name: properties.pop(name) for name in ("created_at", "updated_at")}
+    properties["url"] = {"type": "string", "format": "uri"}
+    return object_of(properties | further | times)
+
+
+RESPONSES["read_account"] = RESPONSES["update_account"] = lambda schema, _status: schema.component(
+    "schemas", "Account", describe_account(schema)
+)
+BODIES["update_account"] = {"account": AccountSettingsSerializer}

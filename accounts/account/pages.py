@@ -11,8 +11,7 @@ from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.account.branding import Branding
-from accounts.account.models import Account
+from accounts.account.models import Account, Branding
 from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import Form, language_choices, time_zone_choices
 from accounts.layout.settings import SettingsPage

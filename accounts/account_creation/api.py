@@ -9,7 +9,7 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.account.api import AccountViewSet
+from accounts.account.api import AccountViewSet, describe_account
 from accounts.account.models import Account
 from accounts.account_creation.creation import create_account, limit_new_accounts
 from accounts.hosts.models import Host
@@ -20,6 +20,10 @@ from accounts.users.names import INVISIBLE_MESSAGE, has_invisible
 from core.api.fields import MAX_NAME_LENGTH, TextField
 from core.api.serializers import ResourceSerializer
 from core.db.transactions import in_transaction
+from core.openapi.fields import WHITE_SPACE, describe_field
+from core.openapi.operations import BODIES, RESPONSES
+from core.openapi.schema import JSONOperationSchema
+from core.openapi.values import NAME, JSONSchema, or_null
 
 
 class Prefix(TextField):
@@ -109,3 +113,22 @@ class NewAccountViewSet(AccountViewSet):
             account, owner, token = in_transaction(act)
         data = self.represent(account, user=UserSerializer.represent(owner, account.zone), api_token=token)
         return Response(data, status=201, headers={"Location": data["url"] + reverse("accounts-json-account")})
+
+
+# The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+# A number is accepted as a prefix too, and read as its digits. A prefix has at least two characters.
+NAME_OF_HOST = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])"
+PREFIX = {"type": "string", "pattern": rf"^[{WHITE_SPACE}]*{NAME_OF_HOST}[{WHITE_SPACE}]*$"}
+describe_field(Prefix, request={**PREFIX, "type": ["string", "integer"], "minimum": 10}, query=PREFIX, response=NAME)
+
+
+def new_account_schema(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    """Return the schema of a new account with its owner and the first token."""
+    owner = schema.output_component(UserSerializer)
+    # The token is null in a response that is repeated for an Idempotency-Key.
+    return schema.component("schemas", "MadeAccount", describe_account(schema, user=owner, api_token=or_null(NAME)))
+
+
+RESPONSES["create_account"] = new_account_schema
+BODIES["create_account"] = {"account": NewAccountSerializer, "user": OwnerSerializer}

@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
-from accounts.account.branding import Look
+from accounts.account.models import Look
 
 # In the templates of texts, a line that begins with this is the label of the button to the URL in the next line.
 LABEL = "> "

@@ -13,8 +13,7 @@ from django.template.loader import render_to_string
 from django.utils import translation
 from django.utils.translation import gettext
 
-from accounts.account.branding import Look
-from accounts.account.models import Account
+from accounts.account.models import Account, Look
 from accounts.mail.content import as_html, as_text, read_blocks
 from core.http.throttling import HOUR
 from core.jobs.registry import PermanentError, RetryDelays, job, register_queue

@@ -11,8 +11,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts.account.branding import Look
-from accounts.account.models import Account
+from accounts.account.models import Account, Look
 from accounts.hosts.names import full_name, public_url
 from accounts.mail import links
 from accounts.mail.content import Block, as_html, as_text

@@ -20,8 +20,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.account.branding import Look
-from accounts.account.models import Account
+from accounts.account.models import Account, Look
 from accounts.hosts.names import full_name, public_url
 from accounts.mail import links
 from accounts.mail.content import Block, as_html, as_text
