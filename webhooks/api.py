@@ -9,8 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
-from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.roles.permissions import IsAdmin
 from core import outbound
 from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerField, TextField, WireField, to_list
@@ -86,10 +85,7 @@ class ResendSerializer(ResourceSerializer):
         return values
 
 
-class WebhookViewSet(Paged):
-    account: Account
-    request: APIRequest
-
+class WebhookViewSet(TypedViewSet, Paged):
     # An endpoint receives everything that the team sees.
     permission_classes = [IsAdmin]
     serializer_class = WebhookSerializer

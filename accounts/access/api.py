@@ -3,8 +3,7 @@
 from django.db.models import QuerySet
 
 from accounts.access.models import Group
-from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import TypedViewSet
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
@@ -18,11 +17,8 @@ class GroupSerializer(ResourceSerializer):
     name = UniqueNameField(lambda account: account.user_groups.all(), required=True)
 
 
-class GroupViewSet(Listing, ResourceViewSet):
+class GroupViewSet(TypedViewSet, Listing, ResourceViewSet):
     """CRUD of groups. The group of a user is a field of the user."""
-
-    account: Account
-    request: APIRequest
 
     model = Group
     serializer_class = GroupSerializer

@@ -18,8 +18,7 @@ from accounts.access.models import Group
 from accounts.account.models import AgentsSee
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
-from accounts.layout.settings import SettingsPage
-from accounts.layout.writing import write_row
+from accounts.layout.settings import SettingsPage, write_row
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation

@@ -4,11 +4,10 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import MAX_REASONS, Account, AgentsSee
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField, TextListField
 from core.api.serializers import ResourceSerializer
@@ -51,17 +50,14 @@ def url_of_account(request: HttpRequest, account: Account) -> str:
     return f"{request.scheme}://{account.prefix}.{settings.BASE_DOMAIN}{colon}{port}"
 
 
-class AccountViewSet(JSONViewSet):
-    account: Account
-    request: APIRequest
-
+class AccountViewSet(TypedViewSet, JSONViewSet):
     permission_classes = [IsAdminOrTeamReadOnly]
     body_keys: tuple[str, ...] = ("account",)
 
-    def retrieve(self, request: Request) -> HttpResponse:
+    def retrieve(self, request: APIRequest) -> HttpResponse:
         return Response(self.represent(self.account))
 
-    def update(self, request: Request) -> HttpResponse:
+    def update(self, request: APIRequest) -> HttpResponse:
         def act() -> None:
             serializer = AccountSettingsSerializer(
                 self.account, data=self.body.get("account"), partial=True, context=self.get_serializer_context()

@@ -42,3 +42,14 @@ class UserRequest(PageRequest):
 def address_of(request: AnyRequest) -> "Address":
     """Return the address of a request of a page or an API."""
     return cast("Address", django_request(request).address)
+
+
+# The conditions under which entries of menus are shown
+
+
+def is_admin(request: PageRequest) -> bool:
+    return request.user is not None and request.user.is_admin
+
+
+def is_team(request: PageRequest) -> bool:
+    return request.user is not None and request.user.is_team

@@ -4,11 +4,9 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.tags.models import Tag, count_tags
 from core.api.fields import TextField
 from core.api.filters import WireFilter
@@ -23,15 +21,12 @@ if TYPE_CHECKING:
     from accounts.users.models import User
 
 
-class TagViewSet(JSONViewSet):
+class TagViewSet(TypedViewSet, JSONViewSet):
     """List of the tags of one kind of resource, most used first."""
-
-    account: Account
-    request: APIRequest
 
     kind = ""
 
-    def list(self, request: Request) -> HttpResponse:
+    def list(self, request: APIRequest) -> HttpResponse:
         if errors := self.ignore_parameters(()):
             raise FieldErrors(errors.values())
         return Response(tags_in_use(self.request.user, self.kind))

@@ -6,8 +6,7 @@ from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.roles.permissions import IsAdmin
 from core.api.lists import Paged
 from core.api.resources import ResourceViewSet
@@ -19,10 +18,7 @@ from core.registry import registry
 from core.rows.trash import Trashable, restore, trash_contents
 
 
-class TrashViewSet(Paged, JSONViewSet):
-    account: Account
-    request: APIRequest
-
+class TrashViewSet(TypedViewSet, Paged, JSONViewSet):
     permission_classes = [IsAdmin]
 
     def selected_models(self) -> dict[str, type[Trashable]]:
@@ -47,7 +43,7 @@ class TrashViewSet(Paged, JSONViewSet):
             "trashed_by_id": row["trashed_by_id"],
         }
 
-    def restore(self, request: Request, id: int) -> HttpResponse:
+    def restore(self, request: APIRequest, id: int) -> HttpResponse:
         def act() -> tuple[ResourceViewSet, object]:
             self.check()
             restored = restore(self.account, self.selected_models(), id)

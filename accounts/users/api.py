@@ -9,8 +9,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
-from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from accounts.users.models import User
 from accounts.users.names import INVISIBLE_MESSAGE, has_invisible
@@ -99,11 +98,8 @@ class UserGroupSerializer(ResourceSerializer):
     group_id = RelatedField("user_groups")
 
 
-class UserViewSet(Listing, JSONViewSet):
+class UserViewSet(TypedViewSet, Listing, JSONViewSet):
     """List of the active users of the team, and the group of each. Only these users can be responsible for resources."""
-
-    account: Account
-    request: APIRequest
 
     serializer_class = UserSerializer
     permission_classes = [IsAdminOrTeamReadOnly]

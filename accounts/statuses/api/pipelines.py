@@ -6,8 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import TypedViewSet
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from accounts.statuses.pipelines import Pipeline
 from core.api.fields import IntegerField
@@ -38,10 +37,7 @@ class DeletionSerializer(WireSerializer):
     move_to_id = IntegerField(min_value=1)
 
 
-class PipelineViewSet(Listing, ResourceViewSet):
-    account: Account
-    request: APIRequest
-
+class PipelineViewSet(TypedViewSet, Listing, ResourceViewSet):
     model = Pipeline
     serializer_class = PipelineSerializer
     permission_classes = [IsAdminOrTeamReadOnly]

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import TypedViewSet
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from accounts.statuses.models import Status
 from core.api.fields import BooleanField, ChoiceField, IntegerField, RelatedField, TextField
@@ -82,11 +82,8 @@ class StatusFilters(ListFilters):
     pipeline_id = link_filter()
 
 
-class StatusViewSet(Listing, ResourceViewSet):
+class StatusViewSet(TypedViewSet, Listing, ResourceViewSet):
     """CRUD of statuses. A POST with an existing code and kind is an update, because shops send their whole list every time."""
-
-    account: Account
-    request: APIRequest
 
     model = Status
     serializer_class = StatusSerializer

@@ -15,10 +15,8 @@ from django.utils.translation import gettext_lazy
 from accounts.account.api import AccountSettingsSerializer
 from accounts.account.models import MAX_REASONS
 from accounts.hosts.requests import UserRequest
-from accounts.layout import ordering
 from accounts.layout.forms import Form
-from accounts.layout.settings import SettingsPage, parse_id
-from accounts.layout.writing import write_row
+from accounts.layout.settings import SettingsPage, move_row, parse_id, write_row
 from accounts.statuses.api.pipelines import PipelineSerializer
 from accounts.statuses.default_names import pipeline_name, reason_text, status_name, stored_reason
 from accounts.statuses.pipelines import Pipeline, list_pipelines
@@ -149,9 +147,8 @@ class DealSettingsPage(CreatingPage, SettingsPage):
         return redirect("accounts-deals")
 
     def move(self, request: UserRequest) -> HttpResponse:
-        id = parse_id(request.POST.get("id"))
-        row = request.account.pipelines.filter(id=id).first() if id else None
-        return ordering.move(self, row, redirect("accounts-deals"))
+        row = request.account.pipelines.filter(id=parse_id(request.POST.get("id")) or 0).first()
+        return move_row(self, row, redirect("accounts-deals"))
 
     def save_reasons(self, request: UserRequest) -> HttpResponse:
         account = request.account

@@ -16,10 +16,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.hosts.requests import UserRequest
-from accounts.layout import ordering
 from accounts.layout.forms import Form
-from accounts.layout.settings import SettingsPage, parse_id
-from accounts.layout.writing import write_row
+from accounts.layout.settings import SettingsPage, move_row, parse_id, write_row
 from accounts.statuses.api.statuses import OF_DEALS, StatusSerializer
 from accounts.statuses.default_names import pipeline_name
 from accounts.statuses.models import Status
@@ -212,9 +210,8 @@ class StatusesPage(CreatingPage, SettingsPage):
         return redirect(self.address)
 
     def move(self, request: UserRequest) -> HttpResponse:
-        id = parse_id(request.POST.get("id"))
-        row = self.rows.filter(id=id).first() if id else None
-        return ordering.move(self, row, redirect(self.address))
+        row = self.rows.filter(id=parse_id(request.POST.get("id")) or 0).first()
+        return move_row(self, row, redirect(self.address))
 
 
 class StatusPage(SettingsPage):

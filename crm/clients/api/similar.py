@@ -4,7 +4,7 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsTeam
 from core.api.fields import TextField
 from core.api.serializers import WireSerializer

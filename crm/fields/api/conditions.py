@@ -13,7 +13,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from accounts.users.models import User
 from core.api.filters import ListFilters
 from core.api.lists import Listing

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api.additional_fields import AdditionalFieldsSerializer
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField, WireField, to_list

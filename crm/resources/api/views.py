@@ -6,7 +6,7 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from core.api.fields import MISSING, BooleanField, to_list, to_object
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet

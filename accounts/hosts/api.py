@@ -1,16 +1,18 @@
-"""The types of API requests with the models of this room."""
+"""The types of requests and views of the APIs with the models of this room."""
 
 from typing import TYPE_CHECKING
 
 from accounts.hosts.requests import AccountRequest
-from core.http import api_requests
+from core.api.views import TenantViewSet
+from core.http.api_requests import RequestOfAPI
 
 if TYPE_CHECKING:
+    from accounts.account.models import Account
     from accounts.tokens.models import APIToken
     from accounts.users.models import User
 
 
-class APIRequest(api_requests.RequestOfAPI):
+class APIRequest(RequestOfAPI):
     """DRF's request after authentication. The type is only used in annotations."""
 
     _request: AccountRequest
@@ -18,3 +20,10 @@ class APIRequest(api_requests.RequestOfAPI):
     user: "User"
     # None for HTTP Basic and for a session.
     auth: "APIToken | None"
+
+
+class TypedViewSet(TenantViewSet):
+    """A view whose account and request have the models of this room. It comes first of the bases."""
+
+    account: "Account"
+    request: APIRequest
