@@ -9,11 +9,12 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from accounts.examples.code import CODE_LANGUAGES, code_language
 from accounts.examples.operations import (
+    CODE_LANGUAGES,
     INTERFACES,
     Example,
     FilledExample,
+    code_language,
     examples,
     fill_example,
     read_samples,
@@ -25,11 +26,10 @@ from accounts.hosts.requests import UserRequest
 from accounts.sessions import throttling
 from accounts.sessions.cookies import CODE_COOKIE, delete_cookie, set_cookie
 from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
-from accounts.sign_in.codes import SignInCode
 from accounts.sign_in.emails import email_new_token, email_user
+from accounts.sign_in.models import SignInCode
 from accounts.tokens.models import APIToken
-from accounts.tokens.pages import TokenForm, last_day
-from accounts.tokens.visit_token import read_visit_token, set_visit_token
+from accounts.tokens.pages import TokenForm, last_day, read_visit_token, set_visit_token
 from core.db.transactions import in_transaction
 from core.errors import Throttled
 from core.pages.base import Page, base_url, redirect

@@ -1,9 +1,10 @@
-"""E-mails to users, in their language. Jobs render and send them, so no e-mail is lost when a process ends."""
+"""E-mails to users, in their language, and the limits on them. Jobs render and send them, so no e-mail is lost when a process ends."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from email.header import Header
 from email.utils import formataddr, make_msgid, parseaddr
+from enum import StrEnum
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,13 @@ from django.conf import settings
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 from django.utils import translation
+from django.utils.text import Truncator
 from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 
 from accounts.account.models import Account, Look
-from accounts.mail.content import as_html, as_text, read_blocks
-from core.http.throttling import HOUR
+from accounts.hosts.requests import PageRequest
+from core.http.throttling import HOUR, client_address_of
 from core.jobs.registry import PermanentError, RetryDelays, job, register_queue
 from core.limits.rate_limits import hashed_key, hit
 from core.rows.trimmed import fold_email
@@ -262,3 +265,123 @@ def header_text(text: str) -> str:
         return text
     # The words are short, so that the first one fits on the line of the header's name.
     return " ".join(Header(text, "utf-8", maxlinelen=60).encode().split())
+
+
+# The content, as blocks that are rendered as text and as HTML
+
+# In the templates of texts, a line that begins with this is the label of the button to the URL in the next line.
+LABEL = "> "
+# The number of characters that lists of e-mails show after the subject.
+MAX_PREVIEW_LENGTH = 150
+MAX_UNDERLINE_LENGTH = 70
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of an e-mail.
+
+    The kinds are `title`, `heading`, `text`, `quote`, `code`, and `button` with a `url`. A heading may also have a `url`. The kind
+    `html` has Markdown as its text, and also its safe HTML.
+    """
+
+    kind: str
+    text: str
+    url: str = ""
+    html: str = ""
+
+    @property
+    def as_text(self) -> str:
+        if self.kind == "button":
+            return f"{self.text}:\n{self.url}"
+        if self.kind == "quote":
+            return "\n".join(f"> {line}".rstrip() for line in self.text.splitlines())
+        if self.kind == "heading":
+            underline = "-" * min(len(self.text), MAX_UNDERLINE_LENGTH)
+            return "\n".join(filter(None, (self.text, underline, self.url)))
+        return self.text
+
+
+def read_blocks(subject: str, paragraphs: Iterable[str]) -> list[Block]:
+    """Return the blocks of a text template: the subject as title, and the paragraphs. With a code, there is no title."""
+    blocks = []
+    for paragraph in paragraphs:
+        label, newline, url = paragraph.partition("\n")
+        if paragraph.startswith(LABEL) and newline:
+            blocks.append(Block("button", label.removeprefix(LABEL), url.strip()))
+        elif paragraph.isascii() and paragraph.isdigit():
+            blocks.append(Block("code", paragraph))
+        else:
+            blocks.append(Block("text", paragraph))
+    has_code = any(block.kind == "code" for block in blocks)
+    return blocks if has_code else [Block("title", subject), *blocks]
+
+
+def preview_of(blocks: Iterable[Block]) -> str:
+    """Return the text that lists of e-mails show after the subject. It omits the title and the code, which the subject contains."""
+    texts = (block.text for block in blocks if block.kind not in ("title", "code", "button"))
+    return Truncator(" ".join(" ".join(texts).split())).chars(MAX_PREVIEW_LENGTH)
+
+
+def as_text(blocks: Iterable[Block], reason: str, unsubscribe_url: str = "", unsubscribe_label: str = "") -> str:
+    """Return the text in the active language. For the other arguments, see `as_html`."""
+    label = unsubscribe_label or _("Unsubscribe, or choose fewer e-mails")
+    footer = reason + (f"\n{label}: {unsubscribe_url}" if unsubscribe_url else "")
+    return "\n\n".join([*(block.as_text for block in blocks), f"-- \n{footer}"]) + "\n"
+
+
+def as_html(
+    subject: str,
+    blocks: Sequence[Block],
+    look: Look,
+    reason: str,
+    unsubscribe_url: str = "",
+    unsubscribe_label: str = "",
+) -> str:
+    """Return the HTML in the active language.
+
+    `reason` says why, or at which address, the recipient receives the e-mail. `unsubscribe_label` replaces the text of the link that
+    users get, who may also choose fewer e-mails.
+    """
+    context = {
+        "subject": subject,
+        "preview": preview_of(blocks),
+        "blocks": blocks,
+        "look": look,
+        "reason": reason,
+        "unsubscribe_url": unsubscribe_url,
+        "unsubscribe_label": unsubscribe_label or _("Unsubscribe, or choose fewer e-mails"),
+    }
+    return render_to_string("accounts/mail/base.html", context)
+
+
+# Limits on the e-mails that visitors and users request
+
+# E-mails per hour and purpose to one recipient: those that one client address or one user of the team causes, and all together.
+MAX_EMAILS_PER_ORIGIN = 5
+MAX_EMAILS_PER_RECIPIENT = 20
+
+
+class Purpose(StrEnum):
+    """The purpose of an e-mail that a visitor requests. Each purpose has a separate limit."""
+
+    CODE = "code"
+    PASSWORD = "password"  # noqa: S105  # the purpose of a link
+    SIGN_UP = "sign-up"
+    NEW_EMAIL = "new-email"
+    INVITATION = "invitation"
+
+
+def count_email(request: PageRequest, purpose: Purpose, recipient: str) -> bool:
+    """Count an e-mail to the recipient (an e-mail address or a login), and return whether it is within the limits.
+
+    The e-mail is counted whether or not a user has the address or the login.
+    """
+    if not settings.FAILED_LOGIN_LIMIT:
+        return True
+    kind, account_id = f"mailed-{purpose}", request.account.id
+    name = fold_email(recipient[:256])
+    origin = client_address_of(request) if request.user is None else request.user.id
+    if not hit(hashed_key(kind, account_id, name, origin), MAX_EMAILS_PER_ORIGIN, HOUR).allowed:
+        # Do not count it for the recipient as well, because nothing is sent.
+        return False
+    return hit(hashed_key(kind, account_id, name), MAX_EMAILS_PER_RECIPIENT, HOUR).allowed

@@ -18,7 +18,7 @@ from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import Form, LongSelect, language_choices, time_zone_choices
 from accounts.layout.settings import parse_id
 from accounts.mail import links
-from accounts.mail.limits import Purpose, count_email
+from accounts.mail.sending import Purpose, count_email
 from accounts.sessions.cookies import SESSION_COOKIE, delete_cookie
 from accounts.sessions.models import Session
 from accounts.sessions.throttling import count_email_to_user

@@ -14,8 +14,15 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
 
-from accounts.examples.code import CODE_LANGUAGES, CodeLanguage
-from accounts.examples.operations import INTERFACES, Example, FilledExample, document_body, sections
+from accounts.examples.operations import (
+    CODE_LANGUAGES,
+    INTERFACES,
+    CodeLanguage,
+    Example,
+    FilledExample,
+    document_body,
+    sections,
+)
 from accounts.reference.fields import FieldTable, component_name, component_table, field_table, parameter_table
 from accounts.reference.guide import ADDRESS, Chapter, chapters
 from core.openapi.document import document, resolve

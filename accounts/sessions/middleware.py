@@ -14,8 +14,7 @@ from django.utils.module_loading import import_string
 
 from accounts.hosts.requests import PageRequest
 from accounts.hosts.sites import sites
-from accounts.sessions.cookies import SESSION_COOKIE, set_cookie
-from accounts.sessions.known_browsers import remember_browser
+from accounts.sessions.cookies import SESSION_COOKIE, remember_browser, set_cookie
 from accounts.sessions.models import Session
 from core.error_responses import share_exceeded, unavailable
 from core.errors import ShareExceeded

@@ -5,8 +5,8 @@ from dataclasses import replace
 from django.conf import settings
 
 from accounts.hosts.requests import PageRequest
-from accounts.mail.limits import Purpose, count_email
-from accounts.sessions.known_browsers import find_browser
+from accounts.mail.sending import Purpose, count_email
+from accounts.sessions.cookies import find_browser
 from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal, log_sign_in
 from accounts.users.models import User
 from core.db.tenancy import fold

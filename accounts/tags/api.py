@@ -13,6 +13,7 @@ from core.api.filters import WireFilter
 from core.api.views import JSONViewSet
 from core.db.tenancy import fold
 from core.errors import FieldErrors
+from core.openapi.values import ID, NAME, array_of, object_of
 from core.registry import registry
 from core.rows.limited_rows import limit
 from core.rows.trimmed import trim
@@ -57,3 +58,7 @@ class TagFilter(WireFilter):
         # Rows store the name of the tag. The name in the request may have letters of other case.
         tag = Tag.objects.filter(account=self.parent.account, name_key=fold(" ".join(trim(value).split()))).first()
         return rows.filter(tags__contains=[tag.name]) if tag else rows.none()
+
+
+# The schema of the lists of tags of upper rooms in the OpenAPI document
+TAGS = array_of(object_of(id=ID, name=NAME, count={"type": "integer", "minimum": 1}))

@@ -14,6 +14,9 @@ from core.api.serializers import format_time
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError
+from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
+from core.openapi.schema import JSONOperationSchema
+from core.openapi.values import ID, NAME, TIME, JSONSchema, array_of, object_of, one_of, or_null
 from core.registry import registry
 from core.rows.trash import Trashable, restore, trash_contents
 
@@ -54,3 +57,18 @@ class TrashViewSet(TypedViewSet, Paged, JSONViewSet):
 
         viewset, row = in_transaction(act)
         return Response(viewset.represent(row))
+
+
+# The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+
+def restored_schema(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    """Return the schema of a restored resource, which may be of any kind."""
+    viewsets = [resource.viewset for _, resource in sorted(registry.trashable().items())]
+    return {"oneOf": [schema.output_component(viewset.serializer_class) for viewset in viewsets]}
+
+
+QUERY_PARAMETERS["list_trash"] = QUERY_PARAMETERS["restore"] = {"resource": one_of(sorted(registry.trashable()))}
+TRASHED = object_of(id=ID, resource=NAME, name=NAME, trashed_at=TIME, trashed_by_id=or_null(ID))
+RESPONSES["list_trash"] = array_of(TRASHED)
+RESPONSES["restore"] = restored_schema

@@ -12,8 +12,7 @@ from rest_framework.response import Response
 from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from accounts.users.models import User
-from accounts.users.names import INVISIBLE_MESSAGE, has_invisible
-from accounts.users.password_rules import find_password_errors
+from accounts.users.names import INVISIBLE_MESSAGE, find_password_errors, has_invisible
 from core.api.fields import MAX_NAME_LENGTH, ChoiceField, EmailField, IntegerField, RelatedField, TextField
 from core.api.lists import Listing
 from core.api.serializers import ResourceSerializer
@@ -21,6 +20,9 @@ from core.api.views import JSONViewSet
 from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.errors import FieldErrors
+from core.openapi.fields import NON_XML_CHARACTERS, WHITE_SPACE, TextExtension
+from core.openapi.operations import BODIES, SHAPES, Shape
+from core.openapi.values import JSONSchema
 from core.rows.trimmed import trim
 
 
@@ -135,3 +137,26 @@ class UserViewSet(TypedViewSet, Listing, JSONViewSet):
 
     def get_queryset(self) -> QuerySet[User]:
         return self.account.users.team()
+
+
+# The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+SHAPES[UserSerializer] = Shape(User)
+SHAPES[NewUserSerializer] = Shape(User, computed=frozenset({"role"}))
+BODIES["update_user"] = {"user": UserGroupSerializer}
+
+
+class LoginExtension(TextExtension):
+    target_class = UniqueLogin
+
+    def request_schema(self) -> JSONSchema:
+        inner, end = f"[^:{NON_XML_CHARACTERS}]", f"[^:{NON_XML_CHARACTERS}{WHITE_SPACE}]"
+        pattern = f"^{end}({inner}*{end})?$"
+        return {"type": ["string", "number"], "maxLength": self.target.max_length, "pattern": pattern}
+
+
+class PasswordExtension(TextExtension):
+    target_class = Password
+
+    def query_schema(self) -> JSONSchema:
+        return {**super().query_schema(), "minLength": 8, "format": "password"}

@@ -113,7 +113,7 @@ class UserQuerySet(RoleQuerySet):
     def create_for(self, account: Account, *, login: str, email: str, password: str | None, **fields: object) -> "User":
         """Create a user without checking whether the names are free. Raise FieldErrors for names with format characters or a website.
 
-        A user without a password (None) signs in with codes (`accounts.sign_in.codes`).
+        A user without a password (None) signs in with codes (`accounts.sign_in.models`).
         """
         check_visible(login=login, email=email)
         # Everyone sees the name. A login may be an e-mail address, of which only the team may see more than the local part.

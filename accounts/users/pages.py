@@ -10,6 +10,7 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
@@ -20,7 +21,7 @@ from accounts.hosts.sites import sites
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
 from accounts.mail import sending as mail
-from accounts.mail.limits import Purpose, count_email
+from accounts.mail.sending import Purpose, count_email
 from accounts.users.forms import EmailFormField
 from accounts.users.invitations import Invitation
 from accounts.users.models import User
@@ -33,10 +34,9 @@ from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, search, search_tr
 
 if TYPE_CHECKING:
     from django.db.models import QuerySet
-    from django.utils.functional import _StrPromise as StrPromise
 
 Role = User.Role
-ROLE_NAMES: "dict[str, StrPromise]" = {
+ROLE_NAMES: dict[str, Promise] = {
     Role.OWNER: pgettext_lazy("role", "Owner"),
     Role.ADMIN: pgettext_lazy("role", "Admin"),
     Role.AGENT: pgettext_lazy("role", "Agent"),

@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from accounts.tags.openapi import TAGS
+from accounts.tags.api import TAGS
 from core.api.fields import MAX_NAME_LENGTH
 from core.openapi.components import API_TOKEN, error_schema
 from core.openapi.fields import NOT_BLANK, XML_TEXT, TextExtension, describe_field

@@ -14,11 +14,13 @@ from django.utils.translation import ngettext
 from accounts.account.models import Account, Look
 from accounts.hosts.names import full_name, public_url
 from accounts.mail import links
-from accounts.mail.content import Block, as_html, as_text
 from accounts.mail.sending import (
     MAIL_QUEUE,
     RETRY_DELAYS,
     TIME_LIMIT,
+    Block,
+    as_html,
+    as_text,
     deliver_to_user,
     from_address,
     make_message,

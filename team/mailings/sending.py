@@ -23,11 +23,13 @@ from django.utils.translation import gettext_lazy
 from accounts.account.models import Account, Look
 from accounts.hosts.names import full_name, public_url
 from accounts.mail import links
-from accounts.mail.content import Block, as_html, as_text
 from accounts.mail.sending import (
     MAIL_QUEUE,
     RETRY_DELAYS,
     TIME_LIMIT,
+    Block,
+    as_html,
+    as_text,
     deliver,
     is_temporary,
     make_message,

@@ -19,7 +19,7 @@ from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from accounts.mail import links
 from accounts.mail import sending as mail
-from accounts.mail.limits import Purpose, count_email
+from accounts.mail.sending import Purpose, count_email
 from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
 from accounts.sign_in.emails import SIGN_UP, email_user
 from accounts.sign_in.pages.email_links import render_invalid_link

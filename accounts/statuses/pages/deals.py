@@ -17,9 +17,8 @@ from accounts.account.models import MAX_REASONS
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, move_row, parse_id, write_row
-from accounts.statuses.api.pipelines import PipelineSerializer
-from accounts.statuses.default_names import pipeline_name, reason_text, status_name, stored_reason
-from accounts.statuses.pipelines import Pipeline, list_pipelines
+from accounts.statuses.api import PipelineSerializer
+from accounts.statuses.models import Pipeline, list_pipelines, pipeline_name, reason_text, status_name, stored_reason
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 

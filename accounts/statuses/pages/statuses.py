@@ -18,10 +18,8 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, move_row, parse_id, write_row
-from accounts.statuses.api.statuses import OF_DEALS, StatusSerializer
-from accounts.statuses.default_names import pipeline_name
-from accounts.statuses.models import Status
-from accounts.statuses.pipelines import Pipeline, list_pipelines
+from accounts.statuses.api import OF_DEALS, StatusSerializer
+from accounts.statuses.models import Pipeline, Status, list_pipelines, pipeline_name
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation

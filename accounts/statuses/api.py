@@ -1,4 +1,4 @@
-"""Statuses of posts, deals and clients in the Account API."""
+"""Statuses of posts, deals and clients, and pipelines of deals, in the Account API."""
 
 from decimal import Decimal
 from typing import Any, cast
@@ -12,16 +12,19 @@ from rest_framework.response import Response
 from accounts.account.models import Account
 from accounts.hosts.api import TypedViewSet
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
-from accounts.statuses.models import Status
+from accounts.statuses.models import Pipeline, Status
 from core.api.fields import BooleanField, ChoiceField, IntegerField, RelatedField, TextField
 from core.api.filters import ListFilters, WireFilter, link_filter
 from core.api.lists import Listing
 from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer
+from core.api.serializers import ResourceSerializer, WireSerializer
+from core.api.unique_names import UniqueNameField
 from core.db.ordering import MAX_POSITION
 from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
+from core.openapi.operations import QUERY_PARAMETERS, SHAPES, Shape
+from core.openapi.values import ID_PARAMETER
 from core.rows.trimmed import name_key
 
 # The fields that only statuses of deals have.
@@ -116,3 +119,59 @@ class StatusViewSet(TypedViewSet, Listing, ResourceViewSet):
 
     def perform_update(self, serializer: ResourceSerializer) -> None:
         serializer.instance.write(serializer.values)
+
+
+class PipelineSerializer(ResourceSerializer):
+    model = Pipeline
+
+    name = UniqueNameField(lambda account: account.pipelines.all(), required=True)
+    position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
+
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
+        """Leave out a null position."""
+        return {name: value for name, value in values.items() if value is not None}
+
+
+class DeletionSerializer(WireSerializer):
+    """The parameters of a deletion."""
+
+    # The pipeline to which the statuses with deals move.
+    move_to_id = IntegerField(min_value=1)
+
+
+class PipelineViewSet(TypedViewSet, Listing, ResourceViewSet):
+    model = Pipeline
+    serializer_class = PipelineSerializer
+    permission_classes = [IsAdminOrTeamReadOnly]
+    ordering = ("position", "id")
+
+    def get_queryset(self) -> QuerySet[Pipeline]:
+        return self.account.pipelines.all()
+
+    def destroy(self, request: Request, id: int) -> HttpResponse:
+        parameters = DeletionSerializer(data=self.parameters.dict())
+
+        def act() -> None:
+            # Lock all pipelines. Otherwise two concurrent requests could delete the last two.
+            pipelines = {pipeline.id: pipeline for pipeline in self.account.pipelines.order_by("id").locked()}
+            if id not in pipelines:
+                raise Http404
+            pipeline = pipelines.pop(id)
+            target_id = parameters.read().get("move_to_id")
+            if target_id is not None and target_id not in pipelines:
+                raise FieldError("move_to_id", _("can't be found"), "missing")
+            pipeline.erase(move_to=None if target_id is None else pipelines[target_id])
+
+        in_transaction(act)
+        return Response("ok")
+
+    def perform_update(self, serializer: ResourceSerializer) -> None:
+        serializer.instance.write(serializer.values)
+
+
+# The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+SHAPES[PipelineSerializer] = SHAPES[StatusSerializer] = Shape(computed=frozenset({"position"}))
+
+MOVE_TO = "The pipeline to which the statuses with deals move. The other statuses are deleted."
+QUERY_PARAMETERS["delete_pipeline"] = {"move_to_id": {**ID_PARAMETER, "description": MOVE_TO}}
