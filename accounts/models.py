@@ -2,4 +2,4 @@
 
 from core.rooms import import_models
 
-import_models("accounts", "users.invitations")
+import_models("accounts")

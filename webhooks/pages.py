@@ -1,7 +1,6 @@
 """The settings pages of webhooks."""
 
 from datetime import datetime, timedelta
-from http import HTTPStatus
 from typing import Any
 
 from django import forms
@@ -182,10 +181,8 @@ class WebhookPage(BasePage):
         page = self.read_page(per_page=ENTRIES_PER_PAGE)
         entries = self.entries(row.id).defer("request").annotate(request_start=Left("request", MAX_SHOWN_REQUEST))
         rows = list(entries.order_by("-id")[page.start : page.stop])
-        is_invalid = any(submitted is not None and submitted.errors for submitted in (form, since_form))
         expires_at = row.previous_secret_expires_at
         return self.render(
-            http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_invalid else HTTPStatus.OK,
             form=form or WebhookForm(row=row),
             since_form=since_form or SinceForm(),
             row=row,

@@ -8,13 +8,14 @@ A link to a row that the user may not access shows its id and nothing else. A us
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self, TypeVar
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.users.models import User
 from core.db.locks import LockableQuerySet
 from core.db.tenancy import TenantModel, folded_fields
 from core.registry import Resource
@@ -22,9 +23,6 @@ from core.rows.limited_rows import LimitedQuerySet
 from core.rows.trash import Trashable
 from core.rows.trimmed import NameKeyField, TrimmedCharField
 from core.search.declaration import Search
-
-if TYPE_CHECKING:
-    from accounts.users.models import User
 
 Row = TypeVar("Row", bound=Trashable)
 
@@ -64,6 +62,6 @@ class Group(TenantModel):
 class AccessQuerySet(LimitedQuerySet[Row]):
     """A queryset of rows with the column `responsible_id`."""
 
-    def accessible_to(self, user: "User") -> Self:
+    def accessible_to(self, user: User) -> Self:
         """Return the rows that the user may access."""
         return self.limited_to(user.access)

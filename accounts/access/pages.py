@@ -1,7 +1,5 @@
 """The settings pages for what agents see: the limit, and the groups of the team."""
 
-from http import HTTPStatus
-
 from django import forms
 from django.contrib import messages
 from django.contrib.postgres.aggregates import ArrayAgg
@@ -61,7 +59,6 @@ class AccessPage(CreatingPage, SettingsPage):
         name = Coalesce(NullIf("name", Value("")), "login")
         names = dict(members.annotate(names=ArrayAgg(name, order_by=("name", "id"))).values_list("group_id", "names"))
         return self.render(
-            http_status=HTTPStatus.UNPROCESSABLE_ENTITY if form or group_form else HTTPStatus.OK,
             form=form or AgentsSeeForm(initial={"agents_see": account.agents_see}),
             group_form=group_form or GroupForm(auto_id="group-%s"),
             rows=[

@@ -1,7 +1,5 @@
 """The settings page of the account: its name, its defaults, and its look in e-mails."""
 
-from http import HTTPStatus
-
 from django import forms
 from django.conf import settings
 from django.contrib import messages
@@ -119,9 +117,7 @@ class AccountPage(SettingsPage):
 
     def show(self, form: Form, branding_form: Form | None = None) -> HttpResponse:
         branding = Branding.objects.get_or_default(self.request.account)
-        is_wrong = branding_form is not None or form.is_bound
         return self.render(
-            http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
             form=form,
             branding_form=branding_form or BrandingForm(branding=branding),
             branding=branding,

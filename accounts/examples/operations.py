@@ -280,18 +280,15 @@ def javascript_literal(text: str) -> str:
     return "`" + text.replace("`", "\\`").replace("${", "\\${") + "`"
 
 
-def php_literal(text: str) -> str:
+def php_literal(text: str, interpolation: str = "$") -> str:
     text = text.replace("\\", "\\\\")
     if not has_control_character(text):
         return "'" + text.replace("'", "\\'") + "'"
-    return '"' + escape_control_characters(text.replace('"', '\\"').replace("$", "\\$")) + '"'
+    return '"' + escape_control_characters(text.replace('"', '\\"').replace(interpolation, f"\\{interpolation}")) + '"'
 
 
 def ruby_literal(text: str) -> str:
-    text = text.replace("\\", "\\\\")
-    if not has_control_character(text):
-        return "'" + text.replace("'", "\\'") + "'"
-    return '"' + escape_control_characters(text.replace('"', '\\"').replace("#", "\\#")) + '"'
+    return php_literal(text, "#")
 
 
 @dataclass(frozen=True)
@@ -434,6 +431,11 @@ def fill_example(
         # Select all kinds, because the trash may have no resource of the documented kind.
         values["query.resource"] = ""
     is_missing_row = bool(example.kind_in_path) and id is None
+
+    def creates_row(other: Example) -> bool:
+        """Return whether another example in the same language creates a row for the path of this one."""
+        return (other.created_kind, other.language) == (example.kind_in_path, example.language)
+
     return FilledExample(
         example,
         base_url(request),
@@ -443,13 +445,5 @@ def fill_example(
         is_missing_row=is_missing_row,
         token=token or TOKEN_PLACEHOLDER,
         code_language=code_language(request.GET.get("lang")),
-        creation=creation_for(example) if is_missing_row else None,
+        creation=next(filter(creates_row, examples().values()), None) if is_missing_row else None,
     )
-
-
-def creation_for(example: Example) -> Example | None:
-    """Return the example that creates a row for the example's path, in the same language."""
-    for candidate in examples().values():
-        if (candidate.created_kind, candidate.language) == (example.kind_in_path, example.language):
-            return candidate
-    return None

@@ -1,5 +1,3 @@
-"""The registration of the API examples (`core.rooms`)."""
-
 from accounts.hosts.requests import is_team
 from core.pages.navigation import MenuEntry, register
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from django.contrib import messages
 from django.db import models
+from django.forms import BaseForm
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 
@@ -41,6 +42,9 @@ class SettingsPage(Page):
         return response
 
     def render(self, template: str | None = None, *, http_status: int = 200, **context: object) -> HttpResponse:
+        """Return the page. The status is 422 if a form in the context was submitted and is invalid."""
+        if any(isinstance(value, BaseForm) and value.errors for value in context.values()):
+            http_status = HTTPStatus.UNPROCESSABLE_ENTITY
         return super().render(template, http_status=http_status, part=self.part, **context)
 
     def read_page(self, **overrides: int) -> ListPage:

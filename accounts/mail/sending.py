@@ -102,9 +102,8 @@ class Email:
 
     def message(self, look: Look | None = None) -> EmailMultiAlternatives:
         language = supported_language(self.language)
-        subject, text, html = self.render(look)
         return make_message(
-            self.to, subject, text, html, sender=self.sender, language=language, message_id=self.message_id
+            self.to, *self.render(look), sender=self.sender, language=language, message_id=self.message_id
         )
 
     def render(self, look: Look | None = None) -> tuple[str, str, str]:
@@ -116,8 +115,7 @@ class Email:
             subject = single_line(first_line)
             blocks = read_blocks(subject, (paragraph.strip() for paragraph in text.split("\n\n") if paragraph.strip()))
             reason = gettext("%(sender)s sent this e-mail to %(to)s.") % {"sender": self.sender, "to": self.to}
-            html = as_html(subject, blocks, look or Look(self.sender), reason)
-            return subject, as_text(blocks, reason), html
+            return subject, *render_blocks(subject, blocks, look or Look(self.sender), reason)
 
 
 def supported_language(language: str) -> str:
@@ -200,9 +198,7 @@ def seconds_over_limit(user: "User") -> int:
 def seconds_over_account_limit(account_id: int) -> int:
     """Count an e-mail of a notification or a message. Return 0, or the seconds until EMAIL_LIMIT_PER_ACCOUNT allows it."""
     key, limit = hashed_key("mail-of", account_id), settings.EMAIL_LIMIT_PER_ACCOUNT
-    if not limit or (status := hit(key, limit, HOUR)).allowed:
-        return 0
-    return status.reset
+    return 0 if not limit or (status := hit(key, limit, HOUR)).allowed else status.reset
 
 
 def seconds_over_message_limit(account: Account) -> int:
@@ -322,26 +318,21 @@ def preview_of(blocks: Iterable[Block]) -> str:
     return Truncator(" ".join(" ".join(texts).split())).chars(MAX_PREVIEW_LENGTH)
 
 
-def as_text(blocks: Iterable[Block], reason: str, unsubscribe_url: str = "", unsubscribe_label: str = "") -> str:
-    """Return the text in the active language. For the other arguments, see `as_html`."""
-    label = unsubscribe_label or _("Unsubscribe, or choose fewer e-mails")
-    footer = reason + (f"\n{label}: {unsubscribe_url}" if unsubscribe_url else "")
-    return "\n\n".join([*(block.as_text for block in blocks), f"-- \n{footer}"]) + "\n"
-
-
-def as_html(
+def render_blocks(
     subject: str,
     blocks: Sequence[Block],
     look: Look,
     reason: str,
     unsubscribe_url: str = "",
     unsubscribe_label: str = "",
-) -> str:
-    """Return the HTML in the active language.
+) -> tuple[str, str]:
+    """Return the text and the HTML in the active language.
 
     `reason` says why, or at which address, the recipient receives the e-mail. `unsubscribe_label` replaces the text of the link that
     users get, who may also choose fewer e-mails.
     """
+    label = unsubscribe_label or _("Unsubscribe, or choose fewer e-mails")
+    footer = reason + (f"\n{label}: {unsubscribe_url}" if unsubscribe_url else "")
     context = {
         "subject": subject,
         "preview": preview_of(blocks),
@@ -349,9 +340,10 @@ def as_html(
         "look": look,
         "reason": reason,
         "unsubscribe_url": unsubscribe_url,
-        "unsubscribe_label": unsubscribe_label or _("Unsubscribe, or choose fewer e-mails"),
+        "unsubscribe_label": label,
     }
-    return render_to_string("accounts/mail/base.html", context)
+    text = "\n\n".join([*(block.as_text for block in blocks), f"-- \n{footer}"]) + "\n"
+    return text, render_to_string("accounts/mail/base.html", context)
 
 
 # Limits on the e-mails that visitors and users request

@@ -189,7 +189,7 @@ class Profile(Page):
         if part not in self.parts:
             return self.render_parts()
         form = self.parts[part](request.POST, user=user)
-        change = user.change_profile if part == "about" else user.change_preferences
+        change = user.change_profile if part == "about" else user.change
         if not form.is_valid() or not self.submit_form(form, lambda: change(**form.cleaned_data)):
             return self.render_parts(part, form)
         with override(user.language):

@@ -1,5 +1,3 @@
-"""The registration of sessions (`core.rooms`)."""
-
 from django.dispatch import receiver
 
 from accounts.hosts.models import Host, host_lost

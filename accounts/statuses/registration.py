@@ -1,5 +1,3 @@
-"""The registration of statuses and pipelines (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 

@@ -1,6 +1,6 @@
 """Lists of tags, one for each kind of resource with tags, and the filter of lists by a tag."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.tags.models import Tag, count_tags
+from accounts.users.models import User
 from core.api.fields import TextField
 from core.api.filters import WireFilter
 from core.api.views import JSONViewSet
@@ -17,9 +18,6 @@ from core.openapi.values import ID, NAME, array_of, object_of
 from core.registry import registry
 from core.rows.limited_rows import limit
 from core.rows.trimmed import trim
-
-if TYPE_CHECKING:
-    from accounts.users.models import User
 
 
 class TagViewSet(TypedViewSet, JSONViewSet):
@@ -33,7 +31,7 @@ class TagViewSet(TypedViewSet, JSONViewSet):
         return Response(tags_in_use(self.request.user, self.kind))
 
 
-def tags_in_use(user: "User", kind: str) -> list[dict[str, object]]:
+def tags_in_use(user: User, kind: str) -> list[dict[str, object]]:
     """Return the id, name and count of the tags of the resources of the kind that the user may access, most used first."""
     tags = user.account.tags.all()
     if not user.access.is_limited:

@@ -1,22 +1,20 @@
 """Tags, and the numbers of resources that have them."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
+from accounts.account.models import Account
 from core.db.tenancy import FoldedField, TenantModel, fold, foreign_object
 from core.rows.declared import TagNames
 from core.rows.trash import Trashable
 from core.rows.trimmed import TrimmedCharField, name_key, trim
 
-if TYPE_CHECKING:
-    from accounts.account.models import Account
-
 
 class TagQuerySet(models.QuerySet["Tag"]):
-    def get_or_create_named(self, account: "Account", names: list[str]) -> list["Tag"]:
+    def get_or_create_named(self, account: Account, names: list[str]) -> list["Tag"]:
         """Return the tags with these names, in the order of the names and without duplicates. Create the tags that do not exist.
 
         Names that differ only in case or blanks are the same tag.
@@ -132,8 +130,7 @@ class TagCount(ShardedCount):
 class Tagged(Trashable):
     """A resource with tags. Its row stores the names of its tags, so that a read needs no other table."""
 
-    if TYPE_CHECKING:
-        account_id: int
+    account_id: int
 
     tags = TagNames(_("Tags"), models.TextField(), default=list)
 
@@ -141,7 +138,7 @@ class Tagged(Trashable):
         abstract = True
 
     @classmethod
-    def tag_all(cls, account: "Account", rows_with_names: list[tuple[Self, list[str]]]) -> None:
+    def tag_all(cls, account: Account, rows_with_names: list[tuple[Self, list[str]]]) -> None:
         """Give each row exactly the tags with the names listed for it, and update the counts.
 
         The caller must lock the rows before, and save them afterwards in the same transaction.
@@ -158,12 +155,7 @@ class Tagged(Trashable):
             removed.update(old_names.difference(row.tags))
         for tag in Tag.objects.filter(account=account, name__in=removed):
             changes[tag.id] -= removed[tag.name]
-        TagCount.change_counts(account.id, cls._tag_kind(), changes)
-
-    @classmethod
-    def _tag_kind(cls) -> str:
-        """Return the kind under which the tags are counted."""
-        return str(cls._meta.model_name)
+        TagCount.change_counts(account.id, str(cls._meta.model_name), changes)
 
     def detach(self) -> None:
         self._change_counts(-1)
@@ -176,4 +168,4 @@ class Tagged(Trashable):
     def _change_counts(self, number: int) -> None:
         """Add a number to the count of each of the resource's tags."""
         ids = Tag.objects.filter(account_id=self.account_id, name__in=self.tags).values_list("id", flat=True)
-        TagCount.change_counts(self.account_id, self._tag_kind(), dict.fromkeys(ids, number))
+        TagCount.change_counts(self.account_id, str(self._meta.model_name), dict.fromkeys(ids, number))

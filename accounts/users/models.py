@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account.models import Account, AgentsSee
 from accounts.roles.models import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
 from accounts.users.delivery import NotificationDelivery
+from accounts.users.invitations import Invitation
 from accounts.users.names import (
     SkeletonField,
     check_visible,
@@ -36,9 +37,6 @@ from core.errors import FieldError, FieldErrors
 from core.rows.access import ALL_ROWS, Access
 from core.rows.trimmed import EmailKeyField, TrimmedCharField, fold_email
 from core.search.declaration import Search
-
-if TYPE_CHECKING:
-    from accounts.users.invitations import Invitation
 
 # Sent in the transaction in which a person joins an account by signing up or by an invitation. Arguments: `user`, and `site_ids`, the ids of the
 # sites to which the user was invited.
@@ -176,7 +174,7 @@ class UserQuerySet(RoleQuerySet):
 
     @transaction.atomic(savepoint=False)
     def accept(
-        self, invitation: "Invitation", *, login: str, password: str | None, name: str, language: str | None = None
+        self, invitation: Invitation, *, login: str, password: str | None, name: str, language: str | None = None
     ) -> "User | None":
         """Create a user with the invitation's role.
 
@@ -189,7 +187,7 @@ class UserQuerySet(RoleQuerySet):
         if sender is None or not invitation.is_authorized_by(sender):
             return None
         # A concurrent transaction waits here for the lock of the row, and then deletes nothing.
-        same = type(invitation).objects.pending().filter(pk=invitation.pk, digest=invitation.digest)
+        same = Invitation.objects.pending().filter(pk=invitation.pk, digest=invitation.digest)
         if not same.delete()[0]:
             return None
         return self.sign_up(
@@ -387,14 +385,14 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         # An unchanged login is not checked, because it may be older than the check for lookalikes.
         if fold(login) != self.login_key:
             User.objects.check_free(self.account_id, exclude_id=self.id, login=login)
-        self._change(login=login, name=name, **values)
+        self.change(login=login, name=name, **values)
 
     @transaction.atomic(savepoint=False)
     def change_email(self, email: str) -> None:
         """Save the e-mail. Raise FieldErrors if it equals or looks like that of another user."""
         if fold_email(email) != self.email_key:
             User.objects.check_free(self.account_id, exclude_id=self.id, email=email)
-        self._change(email=email)
+        self.change(email=email)
         self.reset_bounces()
         email_changed.send(User, user=self)
 
@@ -423,11 +421,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self.bounces, self.bounced_at = 0, None
         self.save(update_fields=["bounces", "bounced_at"])
 
-    def change_preferences(self, **values: object) -> None:
-        """Save preferences, such as the language or the settings of notifications."""
-        self._change(**values)
-
-    def _change(self, **values: object) -> None:
+    def change(self, **values: object) -> None:
+        """Save fields, such as preferences, without any checks."""
         for name, value in values.items():
             setattr(self, name, value)
         keys = [f"{name}_{kind}" for name in ("login", "email") if name in values for kind in ("key", "skeleton")]

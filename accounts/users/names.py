@@ -11,8 +11,8 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
@@ -21,9 +21,6 @@ from django.utils.translation import gettext_lazy as _
 from core.db.tenancy import FoldedField, fold
 from core.errors import FieldError, FieldErrors
 from core.rows.trimmed import IGNORABLE, fold_email, trim
-
-if TYPE_CHECKING:
-    from django.contrib.auth.base_user import AbstractBaseUser
 
 INVISIBLE_MESSAGE = _("has an invisible character, or one that changes the direction of the text")
 
@@ -160,7 +157,7 @@ PASSWORD_ERRORS = {
 }
 
 
-def find_password_errors(password: str, user: "AbstractBaseUser") -> list[FieldError]:
+def find_password_errors(password: str, user: AbstractBaseUser) -> list[FieldError]:
     """Return an error for each rule that a new password of the user breaks."""
     try:
         validate_password(password, user)

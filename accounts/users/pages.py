@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -31,9 +32,6 @@ from core.http.throttling import count_search
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, search, search_transaction
-
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
 
 Role = User.Role
 ROLE_NAMES: dict[str, Promise] = {
@@ -115,7 +113,7 @@ class UserGroupForm(Form):
         self.set_choices("group_id", [("", _("No group")), *groups[:MAX_GROUPS]])
 
 
-def find_users(account: Account, users: "QuerySet[User]", q: str, page: ListPage) -> list[User]:
+def find_users(account: Account, users: QuerySet[User], q: str, page: ListPage) -> list[User]:
     """Return those of the users that the page shows, and the first user of the next page, if there is one.
 
     With a query `q`, search the users, and order them by rank.

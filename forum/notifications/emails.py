@@ -19,11 +19,10 @@ from accounts.mail.sending import (
     RETRY_DELAYS,
     TIME_LIMIT,
     Block,
-    as_html,
-    as_text,
     deliver_to_user,
     from_address,
     make_message,
+    render_blocks,
     seconds_over_limit,
     single_line,
     supported_language,
@@ -149,8 +148,7 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
         )
         reason = _("You receive this e-mail because %(reason)s.") % {"reason": reason_of(rows, user)}
         look = Look.read(account, name=sender.name, host=sender.host)
-        text = as_text(blocks, reason, unsubscribe_url)
-        html = as_html(subject, blocks, look, reason, unsubscribe_url)
+        text, html = render_blocks(subject, blocks, look, reason, unsubscribe_url)
     headers = {
         "List-Id": f"<notifications.{full_name(account.prefix)}>",
         "List-Unsubscribe": f"<{unsubscribe_url}>",

@@ -140,7 +140,7 @@ class UnsubscribePage(Page):
         if stop == "post" and post is not None:
             in_transaction(lambda: Follow.objects.choose(post, by=user, follows=False))
         elif stop:
-            in_transaction(lambda: user.change_preferences(delivery=NotificationDelivery.NEVER))
+            in_transaction(lambda: user.change(delivery=NotificationDelivery.NEVER))
         # The language of the e-mail.
         with override(supported_language(user.language or request.account.language)):
             return self.render(

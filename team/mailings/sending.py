@@ -28,13 +28,12 @@ from accounts.mail.sending import (
     RETRY_DELAYS,
     TIME_LIMIT,
     Block,
-    as_html,
-    as_text,
     deliver,
     is_temporary,
     make_message,
     new_message_id,
     rejects_address,
+    render_blocks,
     seconds_over_limit,
     seconds_over_message_limit,
     single_line,
@@ -181,8 +180,7 @@ class MessageContent:
                 subject = _("Test: %(subject)s") % {"subject": subject}
                 reason = _("This is a test. Only you receive it. Customers also get a link to unsubscribe.")
             label = _("Unsubscribe from such messages")
-            plain = as_text(blocks, reason, unsubscribe_url, label)
-            html = as_html(subject, blocks, self.look, reason, unsubscribe_url, label)
+            plain, html = render_blocks(subject, blocks, self.look, reason, unsubscribe_url, label)
         headers = {"List-Id": f"<messages.{full_name(self.account.prefix)}>"}
         if unsubscribe_url:
             headers |= {

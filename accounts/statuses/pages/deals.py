@@ -1,6 +1,5 @@
 """The settings pages for deals: the pipelines, and the reasons for winning and losing."""
 
-from http import HTTPStatus
 from typing import Any
 
 from django import forms
@@ -110,9 +109,7 @@ class DealSettingsPage(CreatingPage, SettingsPage):
         if reasons_form is None:
             initial = {name: reasons_text(getattr(account, name)) for name in ReasonsForm.base_fields}
             reasons_form = ReasonsForm(initial=initial)
-        is_wrong = form is not None or reasons_form.is_bound
         return self.render(
-            http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
             form=form or NewPipelineForm(pipelines=pipelines),
             reasons_form=reasons_form,
             rows=[(row, counts.get(row.id, 0)) for row in pipelines],
@@ -183,7 +180,6 @@ class PipelinePage(SettingsPage):
         account = self.request.account
         others = [pipeline for pipeline in list_pipelines(account) if pipeline.id != row.id]
         return self.render(
-            http_status=HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound or deletion_form else HTTPStatus.OK,
             form=form,
             row=row,
             may_delete=bool(others),
