@@ -25,7 +25,7 @@ from accounts.examples.requests import execute
 from accounts.hosts.requests import UserRequest
 from accounts.sessions import throttling
 from accounts.sessions.cookies import CODE_COOKIE, delete_cookie, set_cookie
-from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
+from accounts.sessions.throttling import RefusalReason, Way, log_refusal
 from accounts.sign_in.emails import email_new_token, email_user
 from accounts.sign_in.models import SignInCode
 from accounts.tokens.models import APIToken

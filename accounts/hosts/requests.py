@@ -7,8 +7,7 @@ from core.http.throttling import AnyRequest, django_request
 
 if TYPE_CHECKING:
     from accounts.account.models import Account
-    from accounts.hosts.addresses import Address
-    from accounts.hosts.sites import Site
+    from accounts.hosts.addresses import Address, Site
     from accounts.sessions.models import Session
     from accounts.users.models import User
 

@@ -1,4 +1,4 @@
-"""E-mails to users, in their language, and the limits on them. Jobs render and send them, so no e-mail is lost when a process ends."""
+"""E-mails to users, in their language, their limits and links. Jobs render and send them, so no e-mail is lost when a process ends."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -6,9 +6,10 @@ from email.header import Header
 from email.utils import formataddr, make_msgid, parseaddr
 from enum import StrEnum
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.core import signing
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 from django.utils import translation
@@ -377,3 +378,30 @@ def count_email(request: PageRequest, purpose: Purpose, recipient: str) -> bool:
         # Do not count it for the recipient as well, because nothing is sent.
         return False
     return hit(hashed_key(kind, account_id, name), MAX_EMAILS_PER_RECIPIENT, HOUR).allowed
+
+
+# Signed links, which are not stored: the signature covers the purpose, the subject and the time
+
+# Enough for an e-mail address and the path of a page.
+MAX_LINK_TOKEN_LENGTH = 6000
+
+
+def sign_link(payload: Mapping[str, object], *subject: object) -> str:
+    """Return a token that holds the payload. It is valid only together with an equal `subject`."""
+    return signing.dumps(payload, salt=_link_salt(subject), compress=True)
+
+
+def read_link(token: str, *subject: object, expires: bool = True) -> dict[str, Any] | None:
+    """Return the payload of the token, or None if it is invalid, expired, or signed for another subject."""
+    if len(token) > MAX_LINK_TOKEN_LENGTH or not token.isascii():
+        return None
+    max_age = settings.PASSWORD_RESET_TIMEOUT if expires else None
+    try:
+        payload: dict[str, Any] = signing.loads(token, salt=_link_salt(subject), max_age=max_age)
+    except signing.BadSignature:
+        return None
+    return payload
+
+
+def _link_salt(subject: tuple[object, ...]) -> str:
+    return "\0".join(["link", *map(str, subject)])

@@ -17,8 +17,7 @@ from django.utils.translation import gettext_lazy, override
 from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import Form, LongSelect, language_choices, time_zone_choices
 from accounts.layout.settings import parse_id
-from accounts.mail import links
-from accounts.mail.sending import Purpose, count_email
+from accounts.mail.sending import Purpose, count_email, sign_link
 from accounts.sessions.cookies import SESSION_COOKIE, delete_cookie
 from accounts.sessions.models import Session
 from accounts.sessions.throttling import count_email_to_user
@@ -275,7 +274,7 @@ class Security(Page):
                 url = request.address.url + reverse("accounts-sign-in")
                 email_user(holder, "accounts/mail/email_taken.txt", request, sign_in=url)
             else:
-                token = links.sign({"email": email}, *user.link_subject(EMAIL))
+                token = sign_link({"email": email}, *user.link_subject(EMAIL))
                 path = reverse("accounts-email-confirm", query={"user": user.id, "token": token})
                 email_user(user, "accounts/mail/confirm_email.txt", request, to=email, url=request.address.url + path)
         messages.success(

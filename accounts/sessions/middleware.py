@@ -12,8 +12,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
+from accounts.hosts.addresses import sites
 from accounts.hosts.requests import PageRequest
-from accounts.hosts.sites import sites
 from accounts.sessions.cookies import SESSION_COOKIE, remember_browser, set_cookie
 from accounts.sessions.models import Session
 from core.error_responses import share_exceeded, unavailable

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.sessions import passwords, throttling
-from accounts.sessions.sign_in_log import Way
+from accounts.sessions.throttling import Way
 from accounts.sign_in.models import SignInCode
 from core.errors import Throttled
 

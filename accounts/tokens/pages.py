@@ -16,7 +16,7 @@ from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.sessions import throttling
 from accounts.sessions.cookies import CODE_COOKIE, MAX_COOKIE_LENGTH, VISIT_TOKEN_COOKIE, set_cookie
-from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
+from accounts.sessions.throttling import RefusalReason, Way, log_refusal
 from accounts.sign_in.forms import Code, CurrentPassword, too_many_attempts, verify_current_password
 from accounts.sign_in.models import CodeExpired, SignInCode
 from accounts.tokens.models import APIToken

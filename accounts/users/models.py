@@ -48,7 +48,7 @@ access_ended = Signal()
 
 
 class AdmittingSite(Protocol):
-    """The attributes of a site (`accounts.hosts.sites.Site`) that decide who signs in there."""
+    """The attributes of a site (`accounts.hosts.addresses.Site`) that decide who signs in there."""
 
     id: int
     account: Account
@@ -373,7 +373,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         return Access((self.id, *colleagues.exclude(id=self.id).order_by("id").values_list("id", flat=True)))
 
     def link_subject(self, purpose: str) -> tuple[object, ...]:
-        """Return the subject of links for the purpose (see `accounts.mail.links`). A change of password or e-mail invalidates them."""
+        """Return the subject of links for the purpose (see `accounts.mail.sending`). A change of password or e-mail invalidates them."""
         return purpose, self.account_id, self.id, self.password, self.email
 
     @transaction.atomic(savepoint=False)

@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.account.models import Account
+from accounts.hosts.addresses import sites
 from accounts.hosts.names import public_url
 from accounts.hosts.requests import UserRequest
-from accounts.hosts.sites import sites
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
 from accounts.mail import sending as mail

@@ -13,7 +13,6 @@ from django.utils.translation import ngettext
 
 from accounts.account.models import Account, Look
 from accounts.hosts.names import full_name, public_url
-from accounts.mail import links
 from accounts.mail.sending import (
     MAIL_QUEUE,
     RETRY_DELAYS,
@@ -24,6 +23,7 @@ from accounts.mail.sending import (
     make_message,
     render_blocks,
     seconds_over_limit,
+    sign_link,
     single_line,
     supported_language,
 )
@@ -269,6 +269,6 @@ def _rest(rows: list[Notification]) -> list[Block]:
 
 def unsubscribe_address(user: User, sender: Sender, post_id: int | None) -> str:
     """Return the URL of the page to unsubscribe. The link does not expire, and needs no sign-in."""
-    token = links.sign({"post": post_id}, UNSUBSCRIBE, user.account_id, user.id)
+    token = sign_link({"post": post_id}, UNSUBSCRIBE, user.account_id, user.id)
     path = reverse("forum-unsubscribe", query={"user": user.id, "token": token})
     return public_url(sender.host) + path

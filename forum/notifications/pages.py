@@ -12,8 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.hosts.names import public_url
 from accounts.layout.settings import parse_id
-from accounts.mail import links
-from accounts.mail.sending import supported_language
+from accounts.mail.sending import read_link, supported_language
 from accounts.sign_in.pages.email_links import render_invalid_link
 from accounts.users.delivery import NotificationDelivery
 from accounts.users.models import User
@@ -118,7 +117,7 @@ class UnsubscribePage(Page):
         user = account.users.filter(id=parse_id(query.get("user")) or 0).first()
         if user is None:
             return None
-        payload = links.read(query.get("token", ""), UNSUBSCRIBE, account.id, user.id, expires=False)
+        payload = read_link(query.get("token", ""), UNSUBSCRIBE, account.id, user.id, expires=False)
         if payload is None:
             return None
         posts = account.posts.visible_to(user).without_tasks()

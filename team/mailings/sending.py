@@ -22,7 +22,6 @@ from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account, Look
 from accounts.hosts.names import full_name, public_url
-from accounts.mail import links
 from accounts.mail.sending import (
     MAIL_QUEUE,
     RETRY_DELAYS,
@@ -32,10 +31,12 @@ from accounts.mail.sending import (
     is_temporary,
     make_message,
     new_message_id,
+    read_link,
     rejects_address,
     render_blocks,
     seconds_over_limit,
     seconds_over_message_limit,
+    sign_link,
     single_line,
     supported_language,
 )
@@ -205,13 +206,13 @@ class MessageContent:
 def unsubscribe_address(account: Account, sender: Sender, recipient: MessageRecipient) -> str:
     """Return the URL of the page to unsubscribe. The link does not expire, and needs no sign-in."""
     payload = {"resource": recipient.resource, "id": recipient.row_id, "email": recipient.email_key}
-    token = links.sign(payload, UNSUBSCRIBE, account.id)
+    token = sign_link(payload, UNSUBSCRIBE, account.id)
     return public_url(sender.host) + reverse("team-unsubscribe", query={"token": token})
 
 
 def read_unsubscribe_token(account: Account, token: str) -> dict[str, Any] | None:
     """Return the resource, the id and the e-mail of the recipient of a link, or None if the link is invalid."""
-    return links.read(token, UNSUBSCRIBE, account.id, expires=False)
+    return read_link(token, UNSUBSCRIBE, account.id, expires=False)
 
 
 def unsubscribe(account: Account, resource: str, id: int, email_key: str) -> None:

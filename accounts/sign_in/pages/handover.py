@@ -14,7 +14,7 @@ from accounts.hosts.addresses import host_cache
 from accounts.hosts.names import full_name, public_url
 from accounts.hosts.requests import PageRequest
 from accounts.sessions.cookies import HANDOVER_COOKIE, delete_cookie, set_cookie
-from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
+from accounts.sessions.throttling import RefusalReason, Way, log_refusal
 from accounts.sign_in.models import Handover, is_switch_token, switch_token
 from accounts.sign_in.pages.sign_in import sign_in
 from accounts.users.digests import new_secret

@@ -31,7 +31,7 @@ from accounts.sessions.cookies import (
     set_cookie,
 )
 from accounts.sessions.models import Session
-from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal, log_sign_in
+from accounts.sessions.throttling import RefusalReason, Way, log_refusal, log_sign_in
 from accounts.sign_in.emails import email_new_browser
 from accounts.sign_in.forms import Code, CurrentPassword, too_many_attempts
 from accounts.sign_in.models import CodeExpired, SignInCode
