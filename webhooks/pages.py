@@ -156,14 +156,7 @@ class WebhookPage(BasePage):
 
     template_name = "webhooks/webhook.html"
     actions = {
-        "save": "save",
-        "test": "test",
-        "enable": "enable",
-        "disable": "disable",
-        "rotate": "rotate",
-        "resend": "resend",
-        "resend_since": "resend_since",
-        "delete": "delete",
+        name: name for name in ("save", "test", "enable", "disable", "rotate", "resend", "resend_since", "delete")
     }
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:

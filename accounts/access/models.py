@@ -63,5 +63,4 @@ class AccessQuerySet(LimitedQuerySet[Row]):
     """A queryset of rows with the column `responsible_id`."""
 
     def accessible_to(self, user: User) -> Self:
-        """Return the rows that the user may access."""
         return self.limited_to(user.access)

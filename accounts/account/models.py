@@ -54,8 +54,6 @@ MAX_REASONS = 50
 
 
 class AccountKeyField(PlainField, models.BigIntegerField):
-    """The primary key of an account, with a random default."""
-
     python_arguments = ("default",)
 
 
@@ -256,8 +254,6 @@ class BrandingQuerySet(models.QuerySet["Branding"]):
 
 
 class Branding(models.Model):
-    """The accent colour and the logo of an account."""
-
     account = models.OneToOneField(Account, models.CASCADE, primary_key=True, related_name="branding")
     accent = models.CharField(max_length=255, default=DEFAULT_ACCENT)
     # A PNG, and the beginning of its digest, which is part of its URL.

@@ -57,8 +57,6 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Example:
-    """An operation of the document."""
-
     id: str
     method: str
     path: str
@@ -110,7 +108,6 @@ class Example:
 
 
 def to_query_value(value: object) -> str:
-    """Return the text of a value in a query string."""
     if isinstance(value, dict):
         return "&".join(f"{name}={inner}" for name, inner in value.items())
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -386,7 +383,6 @@ class FilledExample:
 
     @property
     def request(self) -> ExampleRequest:
-        """The request that the code of the example sends."""
         headers = self.headers
         if self.example.language == "json":
             headers = {"Authorization": f"Bearer {self.token}", **headers}

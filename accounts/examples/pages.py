@@ -37,7 +37,6 @@ from core.pages.creation import CreatingPage, Creation
 
 
 def code_context(request: UserRequest) -> dict[str, Any]:
-    """Return the variables of templates that show the code of examples."""
     return {"code_languages": CODE_LANGUAGES.values(), "code_language": code_language(request.GET.get("lang"))}
 
 
@@ -157,8 +156,6 @@ class APIPage(CreatingPage):
 
 
 class Examples(Page):
-    """The examples with one tag."""
-
     request: UserRequest
     access = "team"
     template_name = "accounts/examples/examples.html"

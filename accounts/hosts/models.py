@@ -138,7 +138,6 @@ class Host(models.Model):
 
     @property
     def address(self) -> str:
-        """The domain name."""
         return full_name(self.name)
 
     def own_name(self, account: "Account") -> str:

@@ -108,7 +108,6 @@ class Email:
         )
 
     def render(self, look: Look | None = None) -> tuple[str, str, str]:
-        """Return the subject, the text and the HTML."""
         with translation.override(supported_language(self.language)):
             context = {"sender": self.sender, "to": self.to, **self.context}
             content = render_to_string(self.template, context)

@@ -43,9 +43,9 @@ class WebAddress(forms.URLField):
 class UserForm(Form):
     """A form whose fields are those of the user with the same names."""
 
-    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
-        self.user = user
-        super().__init__(data, initial={name: getattr(user, name) for name in self.base_fields})
+    def __init__(self, data: QueryDict | None = None, *, request: UserRequest) -> None:
+        self.user = request.user
+        super().__init__(data, initial={name: getattr(self.user, name) for name in self.base_fields})
 
 
 class ProfileForm(UserForm):
@@ -114,9 +114,9 @@ class NotificationForm(UserForm):
 
     TEAM_FIELDS = ("notify_new_posts", "notify_sign_ups")
 
-    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
-        super().__init__(data, user=user)
-        if not user.is_team:
+    def __init__(self, data: QueryDict | None = None, *, request: UserRequest) -> None:
+        super().__init__(data, request=request)
+        if not self.user.is_team:
             for name in self.TEAM_FIELDS:
                 del self.fields[name]
 
@@ -139,10 +139,10 @@ class RegionForm(UserForm):
     language = forms.ChoiceField(label=gettext_lazy("Language"))
     time_zone = forms.ChoiceField(label=gettext_lazy("Time zone"), widget=LongSelect)
 
-    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
-        super().__init__(data, user=user)
+    def __init__(self, data: QueryDict | None = None, *, request: UserRequest) -> None:
+        super().__init__(data, request=request)
         self.initial = {name: value or self.AUTO for name, value in self.initial.items()}
-        zone = _("The forum's: %(zone)s") % {"zone": user.account.time_zone.replace("_", " ")}
+        zone = _("The forum's: %(zone)s") % {"zone": self.user.account.time_zone.replace("_", " ")}
         self.set_choices("language", [(self.AUTO, _("The one my browser asks for")), *language_choices()])
         self.set_choices("time_zone", [(self.AUTO, zone), *time_zone_choices()])
 
@@ -151,8 +151,6 @@ class RegionForm(UserForm):
 
 
 class ShortcutsForm(UserForm):
-    """The preference of a user of the team."""
-
     id_format = "shortcuts-%s"
 
     shortcuts = forms.BooleanField(
@@ -162,22 +160,36 @@ class ShortcutsForm(UserForm):
     )
 
 
-class Profile(Page):
-    """The page with forms that are saved separately. The field `part` names the form that was sent."""
+class PartsPage(Page):
+    """A page with forms that are saved separately. The field `part` names the form that was sent."""
 
     request: UserRequest
-    template_name = "accounts/profile/profile.html"
     access = "user"
-    parts: dict[str, type[UserForm]] = {
+    # The name of the page's entry in the menu.
+    part = ""
+    parts: dict[str, type[UserForm | PasswordConfirmationForm]] = {}
+
+    def get(self, request: UserRequest) -> HttpResponse:
+        return self.render_parts()
+
+    def render_parts(self, part: str = "", form: Form | None = None, **context: Any) -> HttpResponse:
+        """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
+        all_forms = {name: form_class(request=self.request) for name, form_class in self.parts.items()}
+        status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
+        shown = all_forms if form is None else all_forms | {part: form}
+        return self.render(http_status=status, part=self.part, forms=shown, **context)
+
+
+class Profile(PartsPage):
+    template_name = "accounts/profile/profile.html"
+    part = "profile"
+    parts = {
         "about": ProfileForm,
         "notification": NotificationForm,
         "privacy": PrivacyForm,
         "region": RegionForm,
         "shortcuts": ShortcutsForm,
     }
-
-    def get(self, request: UserRequest) -> HttpResponse:
-        return self.render_parts()
 
     def post(self, request: UserRequest) -> HttpResponse:
         user, part = request.user, request.POST.get("part", "")
@@ -187,21 +199,13 @@ class Profile(Page):
             return redirect("accounts-profile")
         if part not in self.parts:
             return self.render_parts()
-        form = self.parts[part](request.POST, user=user)
+        form = self.parts[part](request.POST, request=request)
         change = user.change_profile if part == "about" else user.change
         if not form.is_valid() or not self.submit_form(form, lambda: change(**form.cleaned_data)):
             return self.render_parts(part, form)
         with override(user.language):
             messages.success(request, _("Saved."))
         return redirect("accounts-profile")
-
-    def render_parts(self, part: str = "", form: UserForm | None = None) -> HttpResponse:
-        """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
-        all_forms = {name: form_class(user=self.request.user) for name, form_class in self.parts.items()}
-        if form is not None:
-            all_forms[part] = form
-        status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
-        return self.render(http_status=status, part="profile", forms=all_forms)
 
 
 class EmailForm(PasswordConfirmationForm):
@@ -224,17 +228,13 @@ class PasswordForm(PasswordConfirmationForm):
         return values
 
 
-class Security(Page):
+class Security(PartsPage):
     """The page for the e-mail, the password and the sessions of the user."""
 
-    request: UserRequest
     template_name = "accounts/profile/security.html"
-    access = "user"
-    parts: dict[str, type[EmailForm | PasswordForm]] = {"email": EmailForm, "password": PasswordForm}
+    part = "security"
+    parts = {"email": EmailForm, "password": PasswordForm}
     MAX_SESSIONS_SHOWN = 50
-
-    def get(self, request: UserRequest) -> HttpResponse:
-        return self.render_parts()
 
     def post(self, request: UserRequest) -> HttpResponse:
         part = request.POST.get("part", "")
@@ -292,16 +292,10 @@ class Security(Page):
         rotate_token(self.request)
         messages.success(self.request, _("Your password is changed. You are signed out everywhere else."))
 
-    def render_parts(self, part: str = "", form: EmailForm | PasswordForm | None = None) -> HttpResponse:
-        """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
-        request = self.request
-        all_forms = {name: form_class(request=request) for name, form_class in self.parts.items()}
-        if form is not None:
-            all_forms[part] = form
-        status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
+    def render_parts(self, part: str = "", form: Form | None = None, **context: Any) -> HttpResponse:
         # Show a browser once, even if it is signed in at several hosts.
-        sessions = Session.objects.newest_of_families(request.user, limit=self.MAX_SESSIONS_SHOWN)
-        return self.render(http_status=status, part="security", forms=all_forms, sessions=sessions)
+        sessions = Session.objects.newest_of_families(self.request.user, limit=self.MAX_SESSIONS_SHOWN)
+        return super().render_parts(part, form, sessions=sessions, **context)
 
 
 class EndSession(Page):

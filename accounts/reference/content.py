@@ -38,8 +38,6 @@ Links = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class ReferencePage:
-    """A page of the reference."""
-
     slug: str
     title: str | Promise
     # The name of the template of the content, and a function for its context, which gets the language of the code.
@@ -72,7 +70,6 @@ def groups() -> dict[str | Promise, list[ReferencePage]]:
 
 @cache
 def pages() -> dict[str, ReferencePage]:
-    """Return all pages by slug."""
     return {page.slug: page for group in groups().values() for page in group}
 
 
@@ -148,8 +145,6 @@ class Content:
 
 @dataclass(frozen=True)
 class OperationEntry:
-    """An operation on the page of its resource."""
-
     example: Example
     # The request in the language of the page, and the body of the response.
     code: str
@@ -220,7 +215,6 @@ def example_code(example: Example, language: CodeLanguage) -> str:
 
 
 def example_response(operation: JSONSchema) -> str:
-    """Return the body of the response in the document."""
     media_type, content = success_content(operation)
     value = content["examples"]["answer"]["value"]
     return json.dumps(value, indent=2, ensure_ascii=False) if media_type == "application/json" else value

@@ -18,8 +18,6 @@ MAX_LISTED_BOUND = 10**17
 
 @dataclass(frozen=True)
 class FieldRow:
-    """A row of a table."""
-
     name: str
     type: str
     # Whether the field may be null, in words.
@@ -78,7 +76,6 @@ def field_table(request: JSONSchema, response: JSONSchema, name: str = "") -> Fi
 
 
 def parameter_table(parameters: Iterable[JSONSchema]) -> FieldTable:
-    """Return the table of the parameters of an operation."""
     definitions = [resolve(parameter) for parameter in parameters]
     properties = {
         definition["name"]: {"description": definition.get("description", ""), **definition["schema"]}

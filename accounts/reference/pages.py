@@ -23,8 +23,6 @@ EXCERPT_LENGTH, WORDS_BEFORE = 25, 8
 
 @dataclass(frozen=True)
 class SearchEntry:
-    """A place that the search finds."""
-
     path: str
     title: str
     # The title of the page that contains the place, or "" for a page itself.
@@ -121,8 +119,6 @@ def excerpt_around(text: str, word: str) -> str:
 
 
 class ReferenceView(Page):
-    """The base of the pages of the reference."""
-
     needs_site = False
 
     @property

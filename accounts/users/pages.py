@@ -254,11 +254,7 @@ class UserPage(SettingsPage):
     actions = {
         "role": "change_role",
         "group": "change_group",
-        "deactivate": "deactivate",
-        "reactivate": "reactivate",
-        "revoke": "revoke",
-        "end_sessions": "end_sessions",
-        "retry_email": "retry_email",
+        **{name: name for name in ("deactivate", "reactivate", "revoke", "end_sessions", "retry_email")},
     }
 
     def find(self, id: int) -> User:

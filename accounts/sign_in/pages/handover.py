@@ -59,8 +59,6 @@ def find_host(request: PageRequest, name: str | None) -> str | None:
 
 
 class HandoverPage(Page):
-    """The base of the four steps."""
-
     request: PageRequest
 
     http_method_names = ["get"]
