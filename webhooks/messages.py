@@ -5,7 +5,7 @@ from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from django.utils import timezone, translation
+from django.utils import translation
 from django.utils.translation import gettext as _
 
 from core.api.resources import values_query
@@ -18,7 +18,6 @@ from webhooks.models import Endpoint
 MAX_TEXT_LENGTH = 2000
 MAX_NAME_LENGTH = 200
 DISCORD_HOSTS = ("discord.com", "discordapp.com")
-TEST_EVENT = "webhook.test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +63,6 @@ def make_message(endpoint: Endpoint, event: Event) -> WebhookMessage:
         else envelope(endpoint, event, data)
     )
     return WebhookMessage(message_id(endpoint, event), event, JSONRenderer().render(body))
-
-
-def test_event() -> Event:
-    return Event(TEST_EVENT, timezone.now())
 
 
 def read_data(endpoint: Endpoint, event: Event) -> dict[str, object]:

@@ -143,8 +143,7 @@ class Account(models.Model):
 
     def default_pipeline_id(self) -> int | None:
         """Return the id of the first pipeline, to which a new status of deals belongs by default."""
-        ids = self.pipelines.order_by("position", "id").values_list("id", flat=True)
-        return ids.first()
+        return self.pipelines.order_by("position", "id").values_list("id", flat=True).first()
 
     def statuses_of_kind(self, kind: str) -> LockableQuerySet[Any]:
         """Return the statuses of the kind, ordered by position."""

@@ -1,17 +1,17 @@
 """The settings page of the account: its name, its defaults, and its look in e-mails."""
 
+from typing import Any
+
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse, QueryDict
-from django.utils.datastructures import MultiValueDict
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account, Branding
 from accounts.hosts.requests import PageRequest, UserRequest
-from accounts.layout.forms import Form, language_choices, time_zone_choices
+from accounts.layout.forms import Form, time_zone_choices
 from accounts.layout.settings import SettingsPage
 from core.api.fields import CURRENCIES
 from core.pages.base import Page, redirect
@@ -27,7 +27,7 @@ class AccountForm(Form):
     )
     language = forms.ChoiceField(
         label=gettext_lazy("Language"),
-        choices=language_choices,
+        choices=settings.LANGUAGES,
         help_text=gettext_lazy("For e-mails, and for visitors whose browser asks for a language we don't have."),
     )
     currency = forms.CharField(
@@ -89,14 +89,8 @@ class BrandingForm(Form):
     )
     removes_logo = forms.BooleanField(label=gettext_lazy("Remove the logo"), required=False)
 
-    def __init__(
-        self,
-        data: QueryDict | None = None,
-        files: "MultiValueDict[str, UploadedFile[bytes]] | None" = None,
-        *,
-        branding: Branding,
-    ) -> None:
-        super().__init__(data, files, initial={"accent": branding.accent})
+    def __init__(self, *submitted: Any, branding: Branding) -> None:
+        super().__init__(*submitted, initial={"accent": branding.accent})
         if not branding.logo_key:
             del self.fields["removes_logo"]
 

@@ -186,15 +186,7 @@ class HostCache:
         if own_host != name and sites.find_at_host(account_id, 0) == (site_id, site_name):
             # The default site is shown at the account's own address.
             own_host = prefix
-        return Address(
-            account_id,
-            site_id,
-            site_name,
-            token_selects_account=is_service_host,
-            prefix=prefix,
-            host=host,
-            own_host=own_host,
-        )
+        return Address(account_id, site_id, site_name, is_service_host, prefix, host, own_host)
 
 
 host_cache = HostCache()

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
 
 from accounts.hosts.requests import PageRequest, UserRequest
-from accounts.layout.forms import Form, LongSelect, language_choices, time_zone_choices
+from accounts.layout.forms import Form, LongSelect, time_zone_choices
 from accounts.layout.settings import parse_id
 from accounts.mail.sending import Purpose, count_email, sign_link
 from accounts.sessions.cookies import SESSION_COOKIE, delete_cookie
@@ -143,7 +143,7 @@ class RegionForm(UserForm):
         super().__init__(data, request=request)
         self.initial = {name: value or self.AUTO for name, value in self.initial.items()}
         zone = _("The forum's: %(zone)s") % {"zone": self.user.account.time_zone.replace("_", " ")}
-        self.set_choices("language", [(self.AUTO, _("The one my browser asks for")), *language_choices()])
+        self.set_choices("language", [(self.AUTO, _("The one my browser asks for")), *settings.LANGUAGES])
         self.set_choices("time_zone", [(self.AUTO, zone), *time_zone_choices()])
 
     def clean(self) -> dict[str, Any]:

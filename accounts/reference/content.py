@@ -143,33 +143,20 @@ class Content:
     fields: FieldTable
 
 
-@dataclass(frozen=True)
-class OperationEntry:
-    example: Example
-    # The request in the language of the page, and the body of the response.
-    code: str
-    example_response: str
-    parameters: FieldTable
-    body: Content
-    response: Content
-    # The statuses of success, each with its name, and the statuses of errors with their descriptions.
-    statuses: list[str]
-    errors: list[tuple[str, str]]
-
-
-def operation_entry(example: Example, language: CodeLanguage) -> OperationEntry:
+def operation_entry(example: Example, language: CodeLanguage) -> dict[str, object]:
+    """Return what the page of a resource shows of an operation, with the request in the language of the page."""
     operation = operation_of(example)
     responses = operation["responses"].items()
-    return OperationEntry(
-        example=example,
-        code=example_code(example, language),
-        example_response=example_response(operation),
-        parameters=parameter_table(operation["parameters"]),
-        body=content_of(remove_token(body_schema(operation)), example.slug, lambda schema: field_table(schema, {})),
-        response=content_of(response_schema(operation), example.slug, lambda schema: field_table({}, schema)),
-        statuses=[f"{status} {response['description']}" for status, response in responses if status < "4"],
-        errors=[(status, resolve(response)["description"]) for status, response in responses if status >= "4"],
-    )
+    return {
+        "example": example,
+        "code": example_code(example, language),
+        "example_response": example_response(operation),
+        "parameters": parameter_table(operation["parameters"]),
+        "body": content_of(remove_token(body_schema(operation)), example.slug, lambda schema: field_table(schema, {})),
+        "response": content_of(response_schema(operation), example.slug, lambda schema: field_table({}, schema)),
+        "statuses": [f"{status} {response['description']}" for status, response in responses if status < "4"],
+        "errors": [(status, resolve(response)["description"]) for status, response in responses if status >= "4"],
+    }
 
 
 def content_of(schema: JSONSchema, slug: str, make_table: Callable[[JSONSchema], FieldTable]) -> Content:

@@ -83,10 +83,6 @@ class SessionQuerySet(models.QuerySet["Session"]):
             session.user.acts_as_member = session.is_limited
         return session
 
-    def at_domain(self, account_id: int, domain: str) -> Self:
-        """Return the account's sessions at a custom domain."""
-        return self.filter(account_id=account_id, domain=domain).exclude(domain="")
-
     def active(self) -> Self:
         """Return the sessions that have not expired."""
         now = timezone.now()

@@ -21,26 +21,15 @@ if TYPE_CHECKING:
 PASSWORD, SIGN_UP = "password", "sign-up"
 
 
-def email_user(
-    user: User,
-    template: str,
-    request: PageRequest,
-    *,
-    to: str = "",
-    urgent: bool = True,
-    deliver: bool = True,
-    **context: object,
-) -> None:
-    """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`."""
+def email_user(user: User, template: str, request: PageRequest, *, to: str = "", **options: Any) -> None:
+    """Send an e-mail in the user's language, to the address `to` or else to the user's own. `options` are those of `mail.send`."""
     mail.send(
         to or user.email,
         template,
         account_id=request.account.id,
         language=language_of_emails(user, request),
         sender=request.site.name,
-        urgent=urgent,
-        deliver=deliver,
-        **context,
+        **options,
     )
 
 

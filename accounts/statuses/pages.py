@@ -332,12 +332,9 @@ class ReasonsForm(Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        values = super().clean()
         return {
-            name: [stored_reason(line) for text_line in text.splitlines() if (line := text_line.strip())]
-            if isinstance(text, str)
-            else text
-            for name, text in values.items()
+            name: [stored_reason(line) for line in map(str.strip, text.splitlines()) if line]
+            for name, text in super().clean().items()
         }
 
 
@@ -472,8 +469,5 @@ class PipelinePage(SettingsPage):
             pipelines[id].erase(move_to=pipelines.get(target) if target else None)
 
         message = _("The pipeline %(name)s is deleted.") % {"name": pipeline_name(row)}
-        return (
-            redirect("accounts-deals")
-            if self.perform(act, success_message=message)
-            else redirect("accounts-pipeline", id)
-        )
+        is_done = self.perform(act, success_message=message)
+        return redirect("accounts-deals") if is_done else redirect("accounts-pipeline", id)
