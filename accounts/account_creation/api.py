@@ -14,9 +14,8 @@ from accounts.account.models import Account
 from accounts.account_creation.creation import create_account, limit_new_accounts
 from accounts.hosts.models import Host
 from accounts.hosts.names import PREFIX_PATTERN, is_reserved
-from accounts.users.api import NewUserSerializer, UserSerializer
+from accounts.users.api import NewUserSerializer, UserSerializer, VisibleText
 from accounts.users.models import User
-from accounts.users.names import INVISIBLE_MESSAGE, has_invisible
 from core.api.fields import MAX_NAME_LENGTH, TextField
 from core.api.serializers import ResourceSerializer
 from core.db.transactions import in_transaction
@@ -54,25 +53,14 @@ class FromPartner(TextField):
         return key
 
 
-class AccountName(TextField):
-    """The name of a new account, which is also the name of its first site."""
-
-    default_error_messages = {"invisible": INVISIBLE_MESSAGE}
-
-    def to_internal_value(self, data: object) -> str:
-        name = cast(str, super().to_internal_value(data))
-        if has_invisible(name):
-            self.fail("invisible")
-        return name
-
-
 class NewAccountSerializer(ResourceSerializer):
     model = Account
 
     prefix = Prefix(required=True, max_length=MAX_NAME_LENGTH, pattern=PREFIX_PATTERN.removesuffix(r"\Z"))
     initial_module = TextField(pattern="[a-z][a-z0-9_]{0,31}")
     from_partner = FromPartner()
-    name = AccountName()
+    # Also the name of the first site.
+    name = VisibleText()
 
 
 class OwnerSerializer(NewUserSerializer):

@@ -67,9 +67,8 @@ class APIPage(CreatingPage):
         issued: list[str] = []
 
         def create() -> APIToken:
-            row, token = APIToken.objects.issue(
-                request.user, label=form.cleaned_data["label"], expires_at=form.expires_at
-            )
+            label = form.cleaned_data["label"]
+            row, token = APIToken.objects.issue(request.user, label=label, expires_at=form.expires_at)
             issued[:] = [token]
             email_new_token(request.user, request, row)
             return row
@@ -114,9 +113,8 @@ class APIPage(CreatingPage):
             return self.show(initial=entered)
 
         def act() -> str:
-            code, secret = SignInCode.objects.make(
-                request.account, user.email, replaces=request.COOKIES.get(CODE_COOKIE, "")
-            )
+            former = request.COOKIES.get(CODE_COOKIE, "")
+            code, secret = SignInCode.objects.make(request.account, user.email, replaces=former)
             email_user(user, "accounts/mail/confirmation_code.txt", request, code=code)
             return secret
 

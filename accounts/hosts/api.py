@@ -1,8 +1,12 @@
-"""The types of requests and views of the APIs with the models of this room."""
+"""The bases of the requests and views of the APIs, with the models of this room."""
 
 from typing import TYPE_CHECKING
 
 from accounts.hosts.requests import AccountRequest
+from accounts.roles.permissions import IsAdminOrTeamReadOnly
+from core.api.lists import Listing
+from core.api.resources import ResourceViewSet
+from core.api.serializers import ResourceSerializer
 from core.api.views import TenantViewSet
 from core.http.api_requests import RequestOfAPI
 
@@ -27,3 +31,12 @@ class TypedViewSet(TenantViewSet):
 
     account: "Account"
     request: APIRequest
+
+
+class SettingsViewSet(TypedViewSet, Listing, ResourceViewSet):
+    """CRUD of rows that belong to the settings: admins write them, and the team reads them."""
+
+    permission_classes = [IsAdminOrTeamReadOnly]
+
+    def perform_update(self, serializer: ResourceSerializer) -> None:
+        serializer.instance.write(serializer.values)

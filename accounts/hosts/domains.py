@@ -113,9 +113,8 @@ def check(hosts: Sequence[Host]) -> None:
         elif was_proven or replace_holder(host):
             host.succeed()
         if host.is_proven != was_proven:
-            logger.info(
-                "the domain %s of account %d is %s", host.name, host.account_id, "proven" if is_found else "lapsed"
-            )
+            state = "proven" if is_found else "lapsed"
+            logger.info("the domain %s of account %d is %s", host.name, host.account_id, state)
 
 
 def replace_holder(host: Host) -> bool:

@@ -131,12 +131,8 @@ def types_of(schema: JSONSchema) -> Iterator[tuple[str, JSONSchema]]:
                 yield from types_of(option)
         return
     names = {bool: "boolean", int: "integer", str: "string", type(None): "null"}
-    types = (
-        ["object"]
-        if "$ref" in schema or "properties" in schema
-        else [names[type(value)] for value in values_of(schema)]
-    )
-    types = schema.get("type", types)
+    is_object = "$ref" in schema or "properties" in schema
+    types = schema.get("type", ["object"] if is_object else [names[type(value)] for value in values_of(schema)])
     for name in [types] if isinstance(types, str) else types:
         yield name, schema
 

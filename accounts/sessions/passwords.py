@@ -39,9 +39,8 @@ class Argon2idPasswordHasher(Argon2PasswordHasher):
         return super().encode(normalize(password), salt)
 
     def verify(self, password: str, encoded: str) -> bool:
-        return any(
-            super(Argon2idPasswordHasher, self).verify(candidate, encoded) for candidate in _candidates(password)
-        )
+        verify = super().verify
+        return any(verify(candidate, encoded) for candidate in _candidates(password))
 
 
 def normalize(password: str) -> str:

@@ -10,13 +10,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import Account
-from accounts.hosts.api import TypedViewSet
-from accounts.roles.permissions import IsAdminOrTeamReadOnly
+from accounts.hosts.api import SettingsViewSet
 from accounts.statuses.models import Pipeline, Status
 from core.api.fields import BooleanField, ChoiceField, IntegerField, RelatedField, TextField
 from core.api.filters import ListFilters, WireFilter, link_filter
-from core.api.lists import Listing
-from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, WireSerializer
 from core.api.unique_names import UniqueNameField
 from core.db.ordering import MAX_POSITION
@@ -85,12 +82,11 @@ class StatusFilters(ListFilters):
     pipeline_id = link_filter()
 
 
-class StatusViewSet(TypedViewSet, Listing, ResourceViewSet):
+class StatusViewSet(SettingsViewSet):
     """CRUD of statuses. A POST with an existing code and kind is an update, because shops send their whole list every time."""
 
     model = Status
     serializer_class = StatusSerializer
-    permission_classes = [IsAdminOrTeamReadOnly]
     filterset_class = StatusFilters
     ordering = ("kind", "position", "id")
 
@@ -117,9 +113,6 @@ class StatusViewSet(TypedViewSet, Listing, ResourceViewSet):
         in_transaction(act)
         return Response("ok")
 
-    def perform_update(self, serializer: ResourceSerializer) -> None:
-        serializer.instance.write(serializer.values)
-
 
 class PipelineSerializer(ResourceSerializer):
     model = Pipeline
@@ -139,10 +132,9 @@ class DeletionSerializer(WireSerializer):
     move_to_id = IntegerField(min_value=1)
 
 
-class PipelineViewSet(TypedViewSet, Listing, ResourceViewSet):
+class PipelineViewSet(SettingsViewSet):
     model = Pipeline
     serializer_class = PipelineSerializer
-    permission_classes = [IsAdminOrTeamReadOnly]
     ordering = ("position", "id")
 
     def get_queryset(self) -> QuerySet[Pipeline]:
@@ -164,9 +156,6 @@ class PipelineViewSet(TypedViewSet, Listing, ResourceViewSet):
 
         in_transaction(act)
         return Response("ok")
-
-    def perform_update(self, serializer: ResourceSerializer) -> None:
-        serializer.instance.write(serializer.values)
 
 
 # The schemas of the OpenAPI document, as far as views and serializers do not tell them

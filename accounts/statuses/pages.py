@@ -403,10 +403,10 @@ class DealSettingsPage(CreatingPage, SettingsPage):
         form = ReasonsForm(request.POST)
 
         def act() -> None:
-            serializer = AccountSettingsSerializer(
-                account, data=form.cleaned_data, partial=True, context={"account": account}
+            context = {"account": account}
+            account.change(
+                **AccountSettingsSerializer(account, form.cleaned_data, partial=True, context=context).read()
             )
-            account.change(**serializer.read())
 
         if not form.is_valid() or not self.submit_form(form, act):
             return self.show(reasons_form=form)

@@ -1,5 +1,3 @@
-"""Filters for templates: the names of statuses and pipelines."""
-
 from accounts.statuses.models import pipeline_name, status_name
 from core.pages.templates import template_filter
 

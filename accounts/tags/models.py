@@ -33,13 +33,8 @@ class TagQuerySet(models.QuerySet["Tag"]):
 
     def in_use(self, kind: str) -> "models.QuerySet[Tag, Any]":
         """Return the id, name and count of the tags that resources of the kind have, most used first."""
-        return (
-            self.filter(counts__kind=kind)
-            .values("id", "name")
-            .annotate(count=models.Sum("counts__uses"))
-            .filter(count__gt=0)
-            .order_by("-count", "name_key", "id")
-        )
+        tags = self.filter(counts__kind=kind).values("id", "name").annotate(count=models.Sum("counts__uses"))
+        return tags.filter(count__gt=0).order_by("-count", "name_key", "id")
 
     def with_counts(self, counts: dict[str, int]) -> list[dict[str, object]]:
         """Return the same as `in_use`, with other counts, by the name of the tag."""

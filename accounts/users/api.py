@@ -26,16 +26,26 @@ from core.openapi.values import JSONSchema
 from core.rows.trimmed import trim
 
 
-class UniqueName(TextField):
-    """A login or an e-mail that neither equals nor looks like a login or an e-mail of another user of the account."""
+class VisibleText(TextField):
+    """A text without invisible characters."""
 
-    parent: "NewUserSerializer"  # the only serializer with such fields
-    default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE_MESSAGE}
+    default_error_messages = {"invisible": INVISIBLE_MESSAGE}
 
     def to_internal_value(self, data: object) -> str:
         text = cast(str, super().to_internal_value(data))
         if has_invisible(text):
             self.fail("invisible")
+        return text
+
+
+class UniqueName(VisibleText):
+    """A login or an e-mail that neither equals nor looks like a login or an e-mail of another user of the account."""
+
+    parent: "NewUserSerializer"  # the only serializer with such fields
+    default_error_messages = {"taken": _("is already taken")}
+
+    def to_internal_value(self, data: object) -> str:
+        text = super().to_internal_value(data)
         if text in self.parent.taken:
             self.fail("taken")
         return text

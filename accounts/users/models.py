@@ -452,9 +452,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
 def _user_for_password_reset(account_id: int, key: str, email_key: str) -> models.QuerySet[Any, Any]:
     """Return one row in any case: the user's columns, or nulls if no user has the name."""
     known = Q(users__login_key=key) | Q(users__email_key=email_key)
-    by_login_first = models.Case(
-        models.When(known__login_key=key, then=0), default=1, output_field=models.IntegerField()
-    )
+    by_login_first = Case(When(known__login_key=key, then=0), default=1, output_field=models.IntegerField())
     accounts = Account.objects.filter(id=account_id)
     rows = accounts.annotate(known=models.FilteredRelation("users", condition=known)).order_by(by_login_first)
     columns = ("id", "login", "email", "password", "language", "is_active")
@@ -463,6 +461,6 @@ def _user_for_password_reset(account_id: int, key: str, email_key: str) -> model
 
 @prepared(account_id=int, key=str, email_key=str)
 def _user_by_login(account_id: int, key: str, email_key: str) -> models.QuerySet[User]:
-    by_login_first = models.Case(models.When(login_key=key, then=0), default=1, output_field=models.IntegerField())
+    by_login_first = Case(When(login_key=key, then=0), default=1, output_field=models.IntegerField())
     users = User.objects.filter(Q(login_key=key) | Q(email_key=email_key), account_id=account_id)
     return users.select_related("account").order_by(by_login_first)[:1]

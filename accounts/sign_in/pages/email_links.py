@@ -170,10 +170,8 @@ class SignUpForm(Form):
 
 
 def render_sign_up_closed(page: Page) -> HttpResponse:
-    is_read = page.request.method in ("GET", "HEAD")
-    return page.render(
-        "accounts/sign_in/sign_up_closed.html", http_status=HTTPStatus.OK if is_read else HTTPStatus.FORBIDDEN
-    )
+    status = HTTPStatus.OK if page.request.method in ("GET", "HEAD") else HTTPStatus.FORBIDDEN
+    return page.render("accounts/sign_in/sign_up_closed.html", http_status=status)
 
 
 class SignUp(VisitorPage):

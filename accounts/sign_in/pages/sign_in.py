@@ -213,9 +213,8 @@ class CodeRequestPage(Page):
         deliver = recipient.may_sign_in and not request.POST.get("homepage")
 
         def send() -> str:
-            code, secret = SignInCode.objects.make(
-                account, recipient.email, replaces=request.COOKIES.get(CODE_COOKIE, "")
-            )
+            former = request.COOKIES.get(CODE_COOKIE, "")
+            code, secret = SignInCode.objects.make(account, recipient.email, replaces=former)
             mail.send(
                 recipient.email,
                 "accounts/mail/sign_in_code.txt",
