@@ -58,6 +58,7 @@ class ProfileForm(UserForm):
         max_length=255,
         required=False,
         assume_scheme="https",
+        empty_value=None,
         widget=forms.URLInput(attrs={"autocomplete": "url"}),
     )
     description = forms.CharField(
@@ -66,9 +67,6 @@ class ProfileForm(UserForm):
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
     )
-
-    def clean_www(self) -> str | None:
-        return self.cleaned_data["www"] or None
 
     def clean_description(self) -> str:
         # Browsers send line breaks as CRLF.

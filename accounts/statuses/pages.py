@@ -335,11 +335,6 @@ class ReasonsForm(Form):
         }
 
 
-def reasons_text(reasons: list[str]) -> str:
-    """Return reasons, one on each line. Default reasons are translated."""
-    return "\n".join(reason_text(reason) for reason in reasons[:MAX_REASONS])
-
-
 class DealSettingsPage(CreatingPage, SettingsPage):
     """The pipelines in their order, and the reasons."""
 
@@ -356,8 +351,8 @@ class DealSettingsPage(CreatingPage, SettingsPage):
         in_pipeline = account.statuses.filter(kind="deal").values("pipeline_id").order_by()
         counts = dict(in_pipeline.annotate(number=Count("id")).values_list("pipeline_id", "number"))
         if reasons_form is None:
-            initial = {name: reasons_text(getattr(account, name)) for name in ReasonsForm.base_fields}
-            reasons_form = ReasonsForm(initial=initial)
+            reasons = {name: getattr(account, name)[:MAX_REASONS] for name in ReasonsForm.base_fields}
+            reasons_form = ReasonsForm(initial={name: "\n".join(map(reason_text, reasons[name])) for name in reasons})
         return self.render(
             form=form or NewPipelineForm(pipelines=pipelines),
             reasons_form=reasons_form,

@@ -116,11 +116,6 @@ class TagCount(ShardedCount):
     tag_id = models.BigIntegerField()
     tag = foreign_object(Tag, "tag_id", on_delete=models.CASCADE, related_name="counts")
 
-    @classmethod
-    def change_counts(cls, account_id: int, kind: str, changes: dict[int, int]) -> None:
-        """Add to the counts of tags. `changes` maps the id of each tag to the number to add, which may be negative."""
-        cls.add(account_id, "tag_id", changes, kind=kind)
-
 
 class Tagged(Trashable):
     """A resource with tags. Its row stores the names of its tags, so that a read needs no other table."""
@@ -150,7 +145,7 @@ class Tagged(Trashable):
             removed.update(old_names.difference(row.tags))
         for tag in Tag.objects.filter(account=account, name__in=removed):
             changes[tag.id] -= removed[tag.name]
-        TagCount.change_counts(account.id, str(cls._meta.model_name), changes)
+        TagCount.add(account.id, "tag_id", changes, kind=str(cls._meta.model_name))
 
     def detach(self) -> None:
         self._change_counts(-1)
@@ -163,4 +158,4 @@ class Tagged(Trashable):
     def _change_counts(self, number: int) -> None:
         """Add a number to the count of each of the resource's tags."""
         ids = Tag.objects.filter(account_id=self.account_id, name__in=self.tags).values_list("id", flat=True)
-        TagCount.change_counts(self.account_id, str(self._meta.model_name), dict.fromkeys(ids, number))
+        TagCount.add(self.account_id, "tag_id", dict.fromkeys(ids, number), kind=str(self._meta.model_name))

@@ -19,7 +19,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account, AgentsSee
-from accounts.roles.models import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
+from accounts.roles.models import ADMINS, TEAM, Role, RoleMixin
 from accounts.users.delivery import NotificationDelivery
 from accounts.users.invitations import Invitation
 from accounts.users.names import (
@@ -76,7 +76,15 @@ class CodeRecipient:
 PRIVATE_NAMES = ("email", "login")
 
 
-class UserQuerySet(RoleQuerySet):
+class UserQuerySet(models.QuerySet[Any]):
+    def all_team(self) -> Self:
+        """Return the team including deactivated users, ordered by name."""
+        return self.filter(role__in=TEAM).order_by("name", "id")
+
+    def members(self) -> Self:
+        """Return the users with the role member, newest first."""
+        return self.filter(role=Role.MEMBER).order_by("-id")
+
     def with_private_names_for(self, reader: "User") -> Self:
         """Annotate `shown_login` and `shown_email`, which are blank for a reader who may not see the values of this user."""
         if reader.is_team:
