@@ -1,6 +1,5 @@
 """Webhooks in the Account API."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django.db.models import QuerySet
@@ -15,7 +14,7 @@ from core import outbound
 from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerField, TextField, WireField, to_list
 from core.api.lists import Paged
 from core.api.serializers import ResourceSerializer
-from core.db.transactions import in_transaction
+from core.db.transactions import transactional
 from core.errors import FieldError
 from core.openapi.fields import BLANK, describe_field
 from core.openapi.operations import BODIES, RESPONSES, SHAPES, Shape
@@ -99,11 +98,9 @@ class WebhookViewSet(TypedViewSet, Paged):
         rows: EndpointQuerySet = self.account.webhooks.order_by("id")
         return rows
 
+    @transactional
     def create(self, request: APIRequest) -> HttpResponse:
-        def act() -> tuple[Endpoint, str]:
-            return Endpoint.objects.all().add(self.account, **self.read(None))
-
-        row, secret = in_transaction(act)
+        row, secret = Endpoint.objects.all().add(self.account, **self.read(None))
         location = self.base_url + reverse("webhooks-json-webhook", args=[row.id])
         data = self.represent(row) | {"secret": secret}
         return Response(data, status=201, headers={"Location": location})
@@ -111,13 +108,11 @@ class WebhookViewSet(TypedViewSet, Paged):
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
         return Response(self.represent(self.get_object()))
 
+    @transactional
     def update(self, request: APIRequest, id: int) -> HttpResponse:
-        def act() -> Endpoint:
-            row: Endpoint = self.get_object(locked=True)
-            row.write(self.read(row))
-            return row
-
-        return Response(self.represent(in_transaction(act)))
+        row: Endpoint = self.get_object(locked=True)
+        row.write(self.read(row))
+        return Response(self.represent(row))
 
     def read(self, row: Endpoint | None) -> dict[str, Any]:
         serializer = self.get_serializer(row, data=self.body.get("webhook"), partial=row is not None)
@@ -125,52 +120,43 @@ class WebhookViewSet(TypedViewSet, Paged):
         values: dict[str, Any] = serializer.values
         return values
 
+    @transactional
     def destroy(self, request: APIRequest, id: int) -> HttpResponse:
-        in_transaction(lambda: self.get_object(locked=True).erase())
+        self.get_object(locked=True).erase()
         return Response("ok")
 
+    @transactional
     def rotate(self, request: APIRequest, id: int) -> HttpResponse:
         """Replace the secret. The previous one stays valid for 24 hours."""
+        self.check()
+        row: Endpoint = self.get_object(locked=True)
+        secret = row.rotate_secret()
+        return Response(self.represent(row) | {"secret": secret})
 
-        def act(row: Endpoint) -> dict[str, object]:
-            secret = row.rotate_secret()
-            return self.represent(row) | {"secret": secret}
-
-        return self.act_on_row(act)
-
+    @transactional
     def test(self, request: APIRequest, id: int) -> HttpResponse:
         """Have a worker send a test message."""
-        return self.act_on_row(delivery.defer_test)
-
-    def resend(self, request: APIRequest, id: int) -> HttpResponse:
-        """Have workers send one message of the log again, or all events since a time."""
-
-        def act() -> None:
-            row: Endpoint = self.get_object(locked=True)
-            serializer = ResendSerializer(data=self.body.get("resend"), context=self.get_serializer_context())
-            self.check(resend=serializer)
-            values = serializer.values
-            if not row.enabled:
-                raise FieldError("webhook", DISABLED, "disabled")
-            if "since" in values:
-                row.resend_since(values["since"])
-                return
-            entry = self.deliveries_of(id).filter(id=values["delivery_id"]).first()
-            if entry is None:
-                raise FieldError("delivery_id", "can't be found", "missing")
-            delivery.defer_resend(entry)
-
-        in_transaction(act)
+        self.check()
+        delivery.defer_test(self.get_object(locked=True))
         return Response("ok")
 
-    def act_on_row(self, act: Callable[[Endpoint], object]) -> HttpResponse:
-        """Call `act` with the locked webhook, and respond with what it returns, or else with "ok". The request has no body."""
-
-        def checked() -> object:
-            self.check()
-            return act(self.get_object(locked=True))
-
-        return Response(in_transaction(checked) or "ok")
+    @transactional
+    def resend(self, request: APIRequest, id: int) -> HttpResponse:
+        """Have workers send one message of the log again, or all events since a time."""
+        row: Endpoint = self.get_object(locked=True)
+        serializer = ResendSerializer(data=self.body.get("resend"), context=self.get_serializer_context())
+        self.check(resend=serializer)
+        values = serializer.values
+        if not row.enabled:
+            raise FieldError("webhook", DISABLED, "disabled")
+        if "since" in values:
+            row.resend_since(values["since"])
+            return Response("ok")
+        entry = self.deliveries_of(id).filter(id=values["delivery_id"]).first()
+        if entry is None:
+            raise FieldError("delivery_id", "can't be found", "missing")
+        delivery.defer_resend(entry)
+        return Response("ok")
 
     def deliveries(self, request: APIRequest, id: int) -> HttpResponse:
         """Return a page of the log, newest first."""

@@ -12,7 +12,7 @@ from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField, TextListField
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
-from core.db.transactions import in_transaction
+from core.db.transactions import transactional
 from core.openapi.operations import BODIES, RESPONSES
 from core.openapi.schema import JSONOperationSchema
 from core.openapi.values import JSONSchema, object_of
@@ -57,17 +57,14 @@ class AccountViewSet(TypedViewSet, JSONViewSet):
     def retrieve(self, request: APIRequest) -> HttpResponse:
         return Response(self.represent(self.account))
 
+    @transactional
     def update(self, request: APIRequest) -> HttpResponse:
-        def act() -> None:
-            serializer = AccountSettingsSerializer(
-                self.account, data=self.body.get("account"), partial=True, context=self.get_serializer_context()
-            )
-            self.check(account=serializer)
-            # Null changes nothing. A list is never null.
-            values = {name: value for name, value in serializer.values.items() if value is not None}
-            self.account.change(**values)
-
-        in_transaction(act)
+        serializer = AccountSettingsSerializer(
+            self.account, data=self.body.get("account"), partial=True, context=self.get_serializer_context()
+        )
+        self.check(account=serializer)
+        # Null changes nothing. A list is never null.
+        self.account.change(**{name: value for name, value in serializer.values.items() if value is not None})
         return Response(self.represent(self.account))
 
     def represent(self, row: Account, **extra: object) -> dict[str, Any]:

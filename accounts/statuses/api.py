@@ -18,7 +18,7 @@ from core.api.serializers import ResourceSerializer, WireSerializer
 from core.api.unique_names import UniqueNameField
 from core.db.ordering import MAX_POSITION
 from core.db.text import is_xml_text
-from core.db.transactions import in_transaction
+from core.db.transactions import transactional
 from core.errors import FieldError, FieldErrors
 from core.openapi.operations import QUERY_PARAMETERS, SHAPES, Shape
 from core.openapi.values import ID_PARAMETER
@@ -102,15 +102,13 @@ class StatusViewSet(SettingsViewSet):
             return None
         return self.account.statuses.locked().filter(code_key=name_key(str(code)), kind=kind).first()
 
+    @transactional
     def destroy(self, request: Request, id: int) -> HttpResponse:
-        def act() -> None:
-            # Lock all statuses. Otherwise two concurrent requests could delete the last two statuses for posts, and `erase` keeps one.
-            statuses = {status.id: status for status in self.account.statuses.order_by("id").locked()}
-            if id not in statuses:
-                raise Http404
-            statuses[id].erase()
-
-        in_transaction(act)
+        # Lock all statuses. Otherwise two concurrent requests could delete the last two statuses for posts, and `erase` keeps one.
+        statuses = {status.id: status for status in self.account.statuses.order_by("id").locked()}
+        if id not in statuses:
+            raise Http404
+        statuses[id].erase()
         return Response("ok")
 
 
@@ -140,21 +138,17 @@ class PipelineViewSet(SettingsViewSet):
     def get_queryset(self) -> QuerySet[Pipeline]:
         return self.account.pipelines.all()
 
+    @transactional
     def destroy(self, request: Request, id: int) -> HttpResponse:
-        parameters = DeletionSerializer(data=self.parameters.dict())
-
-        def act() -> None:
-            # Lock all pipelines. Otherwise two concurrent requests could delete the last two.
-            pipelines = {pipeline.id: pipeline for pipeline in self.account.pipelines.order_by("id").locked()}
-            if id not in pipelines:
-                raise Http404
-            pipeline = pipelines.pop(id)
-            target_id = parameters.read().get("move_to_id")
-            if target_id is not None and target_id not in pipelines:
-                raise FieldError("move_to_id", _("can't be found"), "missing")
-            pipeline.erase(move_to=None if target_id is None else pipelines[target_id])
-
-        in_transaction(act)
+        # Lock all pipelines. Otherwise two concurrent requests could delete the last two.
+        pipelines = {pipeline.id: pipeline for pipeline in self.account.pipelines.order_by("id").locked()}
+        if id not in pipelines:
+            raise Http404
+        pipeline = pipelines.pop(id)
+        target_id = DeletionSerializer(data=self.parameters.dict()).read().get("move_to_id")
+        if target_id is not None and target_id not in pipelines:
+            raise FieldError("move_to_id", _("can't be found"), "missing")
+        pipeline.erase(move_to=None if target_id is None else pipelines[target_id])
         return Response("ok")
 
 

@@ -9,10 +9,9 @@ from rest_framework.response import Response
 from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.roles.permissions import IsAdmin
 from core.api.lists import Paged
-from core.api.resources import ResourceViewSet
 from core.api.serializers import format_time
 from core.api.views import JSONViewSet
-from core.db.transactions import in_transaction
+from core.db.transactions import transactional
 from core.errors import FieldError
 from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
 from core.openapi.schema import JSONOperationSchema
@@ -46,17 +45,14 @@ class TrashViewSet(TypedViewSet, Paged, JSONViewSet):
             "trashed_by_id": row["trashed_by_id"],
         }
 
+    @transactional
     def restore(self, request: APIRequest, id: int) -> HttpResponse:
-        def act() -> tuple[ResourceViewSet, object]:
-            self.check()
-            restored = restore(self.account, self.selected_models(), id)
-            if restored is None:
-                raise Http404
-            viewset = registry.trashable()[restored[0]].viewset(request=request)
-            return viewset, viewset.find_object(id, locked=False)
-
-        viewset, row = in_transaction(act)
-        return Response(viewset.represent(row))
+        self.check()
+        restored = restore(self.account, self.selected_models(), id)
+        if restored is None:
+            raise Http404
+        viewset = registry.trashable()[restored[0]].viewset(request=request)
+        return Response(viewset.represent(viewset.find_object(id, locked=False)))
 
 
 # The schemas of the OpenAPI document, as far as views and serializers do not tell them

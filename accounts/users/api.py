@@ -18,7 +18,7 @@ from core.api.lists import Listing
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.text import is_xml_text
-from core.db.transactions import in_transaction
+from core.db.transactions import transactional
 from core.errors import FieldErrors
 from core.openapi.fields import NON_XML_CHARACTERS, WHITE_SPACE, TextExtension
 from core.openapi.operations import BODIES, SHAPES, Shape
@@ -120,29 +120,23 @@ class UserViewSet(TypedViewSet, Listing, JSONViewSet):
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
         return Response(self.represent(self.get_object()))
 
+    @transactional
     def update(self, request: APIRequest, id: int) -> HttpResponse:
-        def act() -> User:
-            user: User = self.get_object()
-            serializer = UserGroupSerializer(
-                user, data=self.body.get("user"), partial=True, context=self.get_serializer_context()
-            )
-            self.check(user=serializer)
-            if "group_id" in serializer.values:
-                user.change_group(serializer.values["group_id"], by=request.user)
-            return user
+        user: User = self.get_object()
+        context = self.get_serializer_context()
+        serializer = UserGroupSerializer(user, data=self.body.get("user"), partial=True, context=context)
+        self.check(user=serializer)
+        if "group_id" in serializer.values:
+            user.change_group(serializer.values["group_id"], by=request.user)
+        return Response(self.represent(user))
 
-        return Response(self.represent(in_transaction(act)))
-
+    @transactional
     def end_sessions(self, request: APIRequest, id: int) -> HttpResponse:
         """End the sessions of a user on the pages, whatever the user's role."""
-
-        def act() -> None:
-            user = get_object_or_404(self.account.users, id=id)
-            user.account = self.account
-            self.check()
-            user.end_sessions(by=request.user)
-
-        in_transaction(act)
+        user = get_object_or_404(self.account.users, id=id)
+        user.account = self.account
+        self.check()
+        user.end_sessions(by=request.user)
         return Response("ok")
 
     def get_queryset(self) -> QuerySet[User]:
