@@ -139,9 +139,8 @@ class WebhooksPage(CreatingPage, BasePage):
         if row is None:
             return self.show(form)
         if not secrets:
-            messages.info(
-                request, _("This webhook exists already. Its secret was shown once; you can replace it here.")
-            )
+            message = _("This webhook exists already. Its secret was shown once; you can replace it here.")
+            messages.info(request, message)
             return redirect("webhooks-webhook", row.id)
         return self.show(WebhookForm(), created=row, secret=secrets[-1])
 

@@ -119,10 +119,6 @@ class GroupPage(SettingsPage):
         return redirect("accounts-access")
 
     def delete(self, request: UserRequest, id: int) -> HttpResponse:
-        row = self.find(id)
-
-        self.perform(
-            lambda: self.find(id, locked=True).delete(),
-            success_message=_("The group %(name)s is deleted.") % {"name": row.name},
-        )
+        message = _("The group %(name)s is deleted.") % {"name": self.find(id).name}
+        self.perform(lambda: self.find(id, locked=True).delete(), success_message=message)
         return redirect("accounts-access")

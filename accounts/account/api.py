@@ -59,8 +59,9 @@ class AccountViewSet(TypedViewSet, JSONViewSet):
 
     @transactional
     def update(self, request: APIRequest) -> HttpResponse:
+        context = self.get_serializer_context()
         serializer = AccountSettingsSerializer(
-            self.account, data=self.body.get("account"), partial=True, context=self.get_serializer_context()
+            self.account, data=self.body.get("account"), partial=True, context=context
         )
         self.check(account=serializer)
         # Null changes nothing. A list is never null.

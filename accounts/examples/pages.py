@@ -88,9 +88,8 @@ class APIPage(CreatingPage):
         if row is None:
             return self.show(form)
         if not issued:
-            messages.info(
-                request, _("This token exists already, and was shown once. Revoke it if you did not copy it.")
-            )
+            message = _("This token exists already, and was shown once. Revoke it if you did not copy it.")
+            messages.info(request, message)
             return redirect("accounts-tokens")
         response = self.show(row=row, token=issued[0])
         set_visit_token(request, response, issued[0])

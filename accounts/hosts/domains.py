@@ -146,12 +146,9 @@ def check_domain(*, account_id: int, host_id: int) -> None:
 @periodic_job(minutes=60, offset=50, time_limit=600)
 def check_domains() -> None:
     """Check the proven domains that have not been checked for a day."""
-    while (
-        settings.FORUM_DOMAINS != TRUSTED
-        and has_time_left(60)
-        and (hosts := list(Host.objects.due(timezone.now())[:BATCH_SIZE]))
-    ):
-        check(hosts)
+    if settings.FORUM_DOMAINS != TRUSTED:
+        while has_time_left(60) and (hosts := list(Host.objects.due(timezone.now())[:BATCH_SIZE])):
+            check(hosts)
 
 
 def domain_file(request: HttpRequest) -> HttpResponse:

@@ -62,11 +62,8 @@ class Form(forms.Form):
 
 @cache
 def time_zone_choices() -> list[tuple[str, str]]:
-    return [
-        (name, name.replace("_", " "))
-        for name in sorted(zoneinfo.available_timezones())
-        if "/" in name or name == "UTC"
-    ]
+    names = sorted(zoneinfo.available_timezones())
+    return [(name, name.replace("_", " ")) for name in names if "/" in name or name == "UTC"]
 
 
 class LongSelect(forms.Select):

@@ -238,9 +238,8 @@ def is_temporary(error: Exception) -> bool:
     if isinstance(error, SMTPResponseException):
         return error.smtp_code < 500
     # SMTPException is a subclass of OSError.
-    return isinstance(error, SMTPServerDisconnected) or (
-        isinstance(error, OSError) and not isinstance(error, SMTPException)
-    )
+    is_of_network = isinstance(error, OSError) and not isinstance(error, SMTPException)
+    return is_of_network or isinstance(error, SMTPServerDisconnected)
 
 
 # The characters with the property Bidi_Control (UAX #9). They could make a mail program show a subject or a name in another order.

@@ -268,9 +268,8 @@ class Security(PartsPage):
                 token = sign_link({"email": email}, *user.link_subject(EMAIL))
                 path = reverse("accounts-email-confirm", query={"user": user.id, "token": token})
                 email_user(user, "accounts/mail/confirm_email.txt", request, to=email, url=request.address.url + path)
-        messages.success(
-            request, gettext("An e-mail to %(email)s is on its way. Open the link in it to confirm.") % {"email": email}
-        )
+        message = gettext("An e-mail to %(email)s is on its way. Open the link in it to confirm.") % {"email": email}
+        messages.success(request, message)
 
     def change_password(self, password: str, *, ends_access: bool) -> None:
         user, session = self.request.user, self.request.session

@@ -253,10 +253,8 @@ class StatusPage(SettingsPage):
             return self.show(row, form)
         messages.success(request, _("%(name)s is saved.") % {"name": form.cleaned_data["name"]})
         if "outcome" in form.changed_data:
-            messages.info(
-                request,
-                _("The closing times of the deals in this status are being updated. This may take a few minutes."),
-            )
+            message = _("The closing times of the deals in this status are being updated. This may take a few minutes.")
+            messages.info(request, message)
         row.pipeline_id = form.cleaned_data.get("pipeline_id") or row.pipeline_id
         return self.redirect_back(row)
 
@@ -291,9 +289,7 @@ class NewPipelineForm(PipelineForm):
 
     def __init__(self, data: QueryDict | None = None, *, pipelines: list[Pipeline]) -> None:
         super().__init__(data, initial={"source": pipelines[0].id if pipelines else ""})
-        copies = [
-            (pipeline.id, _("Copied from %(name)s") % {"name": pipeline_name(pipeline)}) for pipeline in pipelines
-        ]
+        copies = [(row.id, _("Copied from %(name)s") % {"name": pipeline_name(row)}) for row in pipelines]
         self.set_choices("source", [*copies, ("", _("None yet"))])
 
 
