@@ -18,6 +18,7 @@ from webhooks.models import Endpoint
 MAX_TEXT_LENGTH = 2000
 MAX_NAME_LENGTH = 200
 DISCORD_HOSTS = ("discord.com", "discordapp.com")
+TEST_EVENT = "webhook.test"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,8 @@ from accounts.hosts.requests import PageRequest, address_of
 from accounts.users.models import User
 from core.http.throttling import AnyRequest, django_request
 
+SameSite = Literal["Lax", "Strict"]
+
 SESSION_COOKIE = f"{settings.COOKIE_PREFIX}session"
 # The nonce of a browser that has begun a hand-over.
 HANDOVER_COOKIE = f"{settings.COOKIE_PREFIX}handover"
@@ -36,12 +38,7 @@ class Messages(CookieStorage):
 
 
 def set_cookie(
-    response: HttpResponse,
-    name: str,
-    value: str,
-    lifetime: timedelta | None,
-    *,
-    samesite: Literal["Lax", "Strict"] = "Lax",
+    response: HttpResponse, name: str, value: str, lifetime: timedelta | None, *, samesite: SameSite = "Lax"
 ) -> None:
     """Set a cookie. With the lifetime None, the browser deletes it when it is closed."""
     response.set_cookie(name, value, max_age=lifetime, secure=settings.HTTPS, httponly=True, samesite=samesite)

@@ -134,25 +134,17 @@ class RefusalReason(StrEnum):
 
 
 def log_sign_in(request: AnyRequest, user: User, way: Way) -> None:
-    logger.info("%s", _line(request, "accepted", way, user=user))
+    logger.info("%s", _line(request, "accepted", way, user))
 
 
 def log_refusal(
     request: AnyRequest, way: Way, reason: RefusalReason, *, user: User | None = None, name: str = ""
 ) -> None:
     """Log a refused sign-in of the user, or else with a name that no user has. The name of a user is not logged as it was typed."""
-    logger.warning("%s", _line(request, "refused", way, reason=reason, user=user, name=name))
+    logger.warning("%s", _line(request, "refused", way, user, reason=reason, name=name))
 
 
-def _line(
-    request: AnyRequest,
-    result: str,
-    way: Way,
-    *,
-    reason: RefusalReason | None = None,
-    user: User | None,
-    name: str = "",
-) -> str:
+def _line(request: AnyRequest, result: str, way: Way, user: User | None, *, reason: str = "", name: str = "") -> str:
     fields = {
         "event": "sign_in",
         "result": result,
@@ -163,7 +155,7 @@ def _line(
         if name and user is None
         else None,
         "way": way,
-        "reason": reason,
+        "reason": reason or None,
         "address": client_address_of(request),
     }
     return json.dumps({key: value for key, value in fields.items() if value is not None})
