@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from django.contrib import messages
-from django.db import models
 from django.forms import BaseForm
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
@@ -14,13 +13,12 @@ from accounts.hosts.requests import UserRequest
 from core.api.paging import ListPage
 from core.api.serializers import ResourceSerializer
 from core.db.ordering import Ordered
+from core.db.tenancy import TenantModel
 from core.error_responses import error_response
 from core.errors import FieldErrors
 from core.pages.base import Page, no_content, redirect
 
-if TYPE_CHECKING:
-    from accounts.account.models import Account
-
+Row = TypeVar("Row", bound=TenantModel)
 STEPS = {"up": -1, "down": 1}
 
 
@@ -81,19 +79,13 @@ def move_row(page: Page, row: Ordered | None, list_redirect: HttpResponse) -> Ht
     return redirect(f"{list_redirect.headers['Location']}#row-{row.id}") if is_moved and row else list_redirect
 
 
-class WritableRow(Protocol):
-    account: "Account"
-    _state: models.base.ModelState
-
-    def write(self, values: dict[str, object]) -> None: ...
-
-
-Row = TypeVar("Row", bound=WritableRow)
-
-
 def write_row(serializer_class: type[ResourceSerializer], row: Row, values: Mapping[str, object]) -> Row:
-    """Validate the values as the API does, and insert the row if it is new, or else update it. Call this function in a transaction."""
+    """Validate the values as the API does, and insert the row if it is new, or else update it, by its method `write`.
+
+    Call this function in a transaction.
+    """
     instance = None if row._state.adding else row
     serializer = serializer_class(instance, data=values, partial=instance is not None, context={"account": row.account})
-    row.write(serializer.read())
+    writable: Any = row
+    writable.write(serializer.read())
     return row
