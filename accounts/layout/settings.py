@@ -19,7 +19,7 @@ from core.errors import FieldErrors
 from core.pages.base import Page, no_content, redirect
 
 Row = TypeVar("Row", bound=TenantModel)
-STEPS = {"up": -1, "down": 1}
+MOVE_STEPS = {"up": -1, "down": 1}
 
 
 class SettingsPage(Page):
@@ -68,11 +68,8 @@ def move_row(page: Page, row: Ordered | None, list_redirect: HttpResponse) -> Ht
     if row is None:
         messages.error(page.request, _("The list has changed in the meantime. This is how it looks now."))
     else:
-        by, before, after = (
-            STEPS.get(post.get("step", ""), 0),
-            parse_id(post.get("before")),
-            parse_id(post.get("after")),
-        )
+        by = MOVE_STEPS.get(post.get("step", ""), 0)
+        before, after = parse_id(post.get("before")), parse_id(post.get("after"))
         is_moved = page.perform(lambda: row.move(by=by, before=before, after=after))
     if page.request.htmx:
         return no_content(HTTPStatus.NO_CONTENT if is_moved else HTTPStatus.CONFLICT)

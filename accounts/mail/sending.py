@@ -265,7 +265,7 @@ def header_text(text: str) -> str:
 # The content, as blocks that are rendered as text and as HTML
 
 # In the templates of texts, a line that begins with this is the label of the button to the URL in the next line.
-LABEL = "> "
+BUTTON_PREFIX = "> "
 # The number of characters that lists of e-mails show after the subject.
 MAX_PREVIEW_LENGTH = 150
 MAX_UNDERLINE_LENGTH = 70
@@ -301,8 +301,8 @@ def read_blocks(subject: str, paragraphs: Iterable[str]) -> list[Block]:
     blocks = []
     for paragraph in paragraphs:
         label, newline, url = paragraph.partition("\n")
-        if paragraph.startswith(LABEL) and newline:
-            blocks.append(Block("button", label.removeprefix(LABEL), url.strip()))
+        if paragraph.startswith(BUTTON_PREFIX) and newline:
+            blocks.append(Block("button", label.removeprefix(BUTTON_PREFIX), url.strip()))
         elif paragraph.isascii() and paragraph.isdigit():
             blocks.append(Block("code", paragraph))
         else:

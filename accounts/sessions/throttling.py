@@ -100,7 +100,7 @@ def count_wrong_token(request: AnyRequest) -> None:
 
 logger = logging.getLogger("rostrum.sign_in")
 # The length of the hash of an unknown name, in hexadecimal digits.
-HASH_LENGTH = 16
+NAME_HASH_LENGTH = 16
 
 
 class Way(StrEnum):
@@ -134,26 +134,27 @@ class RefusalReason(StrEnum):
 
 
 def log_sign_in(request: AnyRequest, user: User, way: Way) -> None:
-    logger.info("%s", _line(request, "accepted", way, user))
+    logger.info("%s", _log_line(request, "accepted", way, user))
 
 
 def log_refusal(
     request: AnyRequest, way: Way, reason: RefusalReason, *, user: User | None = None, name: str = ""
 ) -> None:
     """Log a refused sign-in of the user, or else with a name that no user has. The name of a user is not logged as it was typed."""
-    logger.warning("%s", _line(request, "refused", way, user, reason=reason, name=name))
+    logger.warning("%s", _log_line(request, "refused", way, user, reason=reason, name=name))
 
 
-def _line(request: AnyRequest, result: str, way: Way, user: User | None, *, reason: str = "", name: str = "") -> str:
+def _log_line(
+    request: AnyRequest, result: str, way: Way, user: User | None, *, reason: str = "", name: str = ""
+) -> str:
+    name_hash = hashed_key("name", fold(name[:256])).partition(":")[2][:NAME_HASH_LENGTH] if name else None
     fields = {
         "event": "sign_in",
         "result": result,
         "account": address_of(request).prefix or (user.account.prefix if user is not None else None),
         "user_id": None if user is None else user.id,
         "login": None if user is None else user.login,
-        "name_hash": hashed_key("name", fold(name[:256])).partition(":")[2][:HASH_LENGTH]
-        if name and user is None
-        else None,
+        "name_hash": name_hash if user is None else None,
         "way": way,
         "reason": reason or None,
         "address": client_address_of(request),
