@@ -2,6 +2,4 @@
 
 from core.rooms import import_models
 
-import_models(
-    "accounts", "account.branding", "sign_in.codes", "sign_in.handovers", "statuses.pipelines", "users.invitations"
-)
+import_models("accounts")

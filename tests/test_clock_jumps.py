@@ -12,7 +12,7 @@ from django.utils import timezone
 from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
-from accounts.sign_in.codes import SignInCode
+from accounts.sign_in.models import SignInCode
 from core.changes.followers import Follower
 from core.jobs import queue
 from core.jobs.registry import jobs

@@ -272,7 +272,7 @@ def test_plans_of_the_queries_of_pages(long_lists):
     account.posts.filter(id__in=[200_002, 200_004]).update(status_id=planned.id)
     account.posts.filter(id=200_006).update(approved=False)
     account.posts.filter(id=200_012).update(responsible_id=acme.alice.id)
-    acme.alice.change_preferences(shows_votes=True)
+    acme.alice.change(shows_votes=True)
     forum_arguments = {"account": account, "forum_id": forum.id}
     posts = account.posts.of_forum(forum.id)
     account.posts.filter(id=200_008).update(kind="praise")

@@ -55,7 +55,7 @@ def references() -> frozenset[Reference]:
 def test_no_room_refers_to_an_upper_room(room):
     forbidden = [str(each) for each in references() if each.path.startswith(f"{room}/") and exception_for(each) is None]
     assert sorted(forbidden) == [], (
-        "let the upper room register what this one needs (core/registry.py, accounts/hosts/sites.py)"
+        "let the upper room register what this one needs (core/registry.py, accounts/hosts/addresses.py)"
     )
 
 

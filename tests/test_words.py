@@ -101,7 +101,7 @@ API_ONLY = {"accounts/roles/permissions.py", "core/rows/trash.py", "crm/resource
 INTERFACES = {"api", "api.py", "http", "xml", "migrations", "management"}
 # Pages show the errors of these serializers too.
 SERIALIZERS = (
-    "accounts/statuses/api/*.py",
+    "accounts/statuses/api.py",
     "accounts/users/api.py",
     "crm/clients/api.py",
     "crm/contacts/api/*.py",

@@ -1,6 +1,5 @@
 """Webhooks in the Account API."""
 
-from collections.abc import Callable
 from typing import Any
 
 from django.db.models import QuerySet
@@ -9,15 +8,18 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
-from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.roles.permissions import IsAdmin
 from core import outbound
 from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerField, TextField, WireField, to_list
 from core.api.lists import Paged
 from core.api.serializers import ResourceSerializer
-from core.db.transactions import in_transaction
+from core.db.transactions import transactional
 from core.errors import FieldError
+from core.openapi.fields import BLANK, describe_field
+from core.openapi.operations import BODIES, RESPONSES, SHAPES, Shape
+from core.openapi.schema import JSONOperationSchema
+from core.openapi.values import NAME, JSONSchema, array_of, object_of, one_of, required_fields
 from webhooks import delivery
 from webhooks.models import DISABLED, Delivery, Endpoint, EndpointQuerySet, event_types
 
@@ -86,10 +88,7 @@ class ResendSerializer(ResourceSerializer):
         return values
 
 
-class WebhookViewSet(Paged):
-    account: Account
-    request: APIRequest
-
+class WebhookViewSet(TypedViewSet, Paged):
     # An endpoint receives everything that the team sees.
     permission_classes = [IsAdmin]
     serializer_class = WebhookSerializer
@@ -99,11 +98,9 @@ class WebhookViewSet(Paged):
         rows: EndpointQuerySet = self.account.webhooks.order_by("id")
         return rows
 
+    @transactional
     def create(self, request: APIRequest) -> HttpResponse:
-        def act() -> tuple[Endpoint, str]:
-            return Endpoint.objects.all().add(self.account, **self.read(None))
-
-        row, secret = in_transaction(act)
+        row, secret = Endpoint.objects.all().add(self.account, **self.read(None))
         location = self.base_url + reverse("webhooks-json-webhook", args=[row.id])
         data = self.represent(row) | {"secret": secret}
         return Response(data, status=201, headers={"Location": location})
@@ -111,13 +108,11 @@ class WebhookViewSet(Paged):
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
         return Response(self.represent(self.get_object()))
 
+    @transactional
     def update(self, request: APIRequest, id: int) -> HttpResponse:
-        def act() -> Endpoint:
-            row: Endpoint = self.get_object(locked=True)
-            row.write(self.read(row))
-            return row
-
-        return Response(self.represent(in_transaction(act)))
+        row: Endpoint = self.get_object(locked=True)
+        row.write(self.read(row))
+        return Response(self.represent(row))
 
     def read(self, row: Endpoint | None) -> dict[str, Any]:
         serializer = self.get_serializer(row, data=self.body.get("webhook"), partial=row is not None)
@@ -125,52 +120,43 @@ class WebhookViewSet(Paged):
         values: dict[str, Any] = serializer.values
         return values
 
+    @transactional
     def destroy(self, request: APIRequest, id: int) -> HttpResponse:
-        in_transaction(lambda: self.get_object(locked=True).erase())
+        self.get_object(locked=True).erase()
         return Response("ok")
 
+    @transactional
     def rotate(self, request: APIRequest, id: int) -> HttpResponse:
         """Replace the secret. The previous one stays valid for 24 hours."""
+        self.check()
+        row: Endpoint = self.get_object(locked=True)
+        secret = row.rotate_secret()
+        return Response(self.represent(row) | {"secret": secret})
 
-        def act(row: Endpoint) -> dict[str, object]:
-            secret = row.rotate_secret()
-            return self.represent(row) | {"secret": secret}
-
-        return self.act_on_row(act)
-
+    @transactional
     def test(self, request: APIRequest, id: int) -> HttpResponse:
         """Have a worker send a test message."""
-        return self.act_on_row(delivery.defer_test)
-
-    def resend(self, request: APIRequest, id: int) -> HttpResponse:
-        """Have workers send one message of the log again, or all events since a time."""
-
-        def act() -> None:
-            row: Endpoint = self.get_object(locked=True)
-            serializer = ResendSerializer(data=self.body.get("resend"), context=self.get_serializer_context())
-            self.check(resend=serializer)
-            values = serializer.values
-            if not row.enabled:
-                raise FieldError("webhook", DISABLED, "disabled")
-            if "since" in values:
-                row.resend_since(values["since"])
-                return
-            entry = self.deliveries_of(id).filter(id=values["delivery_id"]).first()
-            if entry is None:
-                raise FieldError("delivery_id", "can't be found", "missing")
-            delivery.defer_resend(entry)
-
-        in_transaction(act)
+        self.check()
+        delivery.defer_test(self.get_object(locked=True))
         return Response("ok")
 
-    def act_on_row(self, act: Callable[[Endpoint], object]) -> HttpResponse:
-        """Call `act` with the locked webhook, and respond with what it returns, or else with "ok". The request has no body."""
-
-        def checked() -> object:
-            self.check()
-            return act(self.get_object(locked=True))
-
-        return Response(in_transaction(checked) or "ok")
+    @transactional
+    def resend(self, request: APIRequest, id: int) -> HttpResponse:
+        """Have workers send one message of the log again, or all events since a time."""
+        row: Endpoint = self.get_object(locked=True)
+        serializer = ResendSerializer(data=self.body.get("resend"), context=self.get_serializer_context())
+        self.check(resend=serializer)
+        values = serializer.values
+        if not row.enabled:
+            raise FieldError("webhook", DISABLED, "disabled")
+        if "since" in values:
+            row.resend_since(values["since"])
+            return Response("ok")
+        entry = self.deliveries_of(id).filter(id=values["delivery_id"]).first()
+        if entry is None:
+            raise FieldError("delivery_id", "can't be found", "missing")
+        delivery.defer_resend(entry)
+        return Response("ok")
 
     def deliveries(self, request: APIRequest, id: int) -> HttpResponse:
         """Return a page of the log, newest first."""
@@ -182,3 +168,25 @@ class WebhookViewSet(Paged):
 
     def deliveries_of(self, id: int) -> QuerySet[Delivery]:
         return Delivery.objects.filter(account_id=self.account.id, endpoint_id=id)
+
+
+# The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+SHAPES[WebhookSerializer] = Shape(Endpoint)
+SHAPES[DeliverySerializer] = Shape(Delivery)
+# Exactly one of the two fields. A field that is null or blank counts as missing.
+GIVEN = {"not": {"anyOf": [{"type": "null"}, {"type": "string", "pattern": BLANK}]}}
+SHAPES[ResendSerializer] = Shape(rules={"oneOf": required_fields(("delivery_id", "since"), GIVEN)})
+describe_field(EventsField, request=array_of(one_of(event_types()), minItems=1), response=array_of(NAME))
+
+
+def add_secret(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    """Return the schema of a webhook with its secret, which is null in a response that is repeated for an Idempotency-Key."""
+    secret = {"type": ["string", "null"], "description": "Shown once."}
+    properties = schema.output_schema(WebhookSerializer)["properties"]
+    return schema.component("schemas", "WebhookWithSecret", object_of(properties, secret=secret))
+
+
+RESPONSES["create_webhook"] = RESPONSES["rotate_webhook_secret"] = add_secret
+RESPONSES["list_webhook_deliveries"] = DeliverySerializer
+BODIES["resend_webhook"] = {"resend": ResendSerializer}

@@ -24,7 +24,7 @@ from core.errors import Conflict
 from core.jobs.registry import JobFunction, RetryDelays, job, register_queue
 from core.outbound import OutboundError
 from core.sealing import SealError
-from webhooks.messages import Event, WebhookMessage, make_message, message_id, test_event
+from webhooks.messages import TEST_EVENT, Event, WebhookMessage, make_message, message_id
 from webhooks.models import BUSY, MESSAGE_ERROR, SECRET_ERROR, Delivery, Endpoint
 from webhooks.owners import tell_owners
 from webhooks.signing import signed_headers
@@ -255,7 +255,7 @@ def send_test(*, account_id: int, endpoint_id: int) -> None:
     """Send a test message to an endpoint, and log the attempt. A failed attempt is not repeated."""
     endpoint = Endpoint.objects.select_related("account").filter(account_id=account_id, id=endpoint_id).first()
     if endpoint is not None:
-        deliver(endpoint, make_message(endpoint, test_event()), Delivery.Cause.TEST)
+        deliver(endpoint, make_message(endpoint, Event(TEST_EVENT, timezone.now())), Delivery.Cause.TEST)
 
 
 @job(time_limit=60, retry=RetryDelays(), queue=QUEUE)

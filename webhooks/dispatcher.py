@@ -204,12 +204,8 @@ def prepare(leases: list[FollowerLease]) -> tuple[list[Attempt], list[FollowerLe
                 raise
             defects.append(result_of_defect(endpoint, event, error, lease=lease))
     record(defects)
-    continued = (
-        Follower.objects.advance_leased([lease for lease, _ in skipped], [number for _, number in skipped])
-        if skipped
-        else []
-    )
-    return attempts, continued
+    passed, numbers = [lease for lease, _ in skipped], [number for _, number in skipped]
+    return attempts, Follower.objects.advance_leased(passed, numbers) if skipped else []
 
 
 def receives(endpoint: Endpoint, event: Event) -> bool:

@@ -5,7 +5,7 @@ from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from django.utils import timezone, translation
+from django.utils import translation
 from django.utils.translation import gettext as _
 
 from core.api.resources import values_query
@@ -58,16 +58,8 @@ def message_id(endpoint: Endpoint, event: Event) -> str:
 def make_message(endpoint: Endpoint, event: Event) -> WebhookMessage:
     """Return the message about an event, with the resource as it is now. This takes one statement."""
     data = read_data(endpoint, event)
-    body = (
-        chat_message(endpoint, event, data)
-        if endpoint.format == Endpoint.Format.SLACK
-        else envelope(endpoint, event, data)
-    )
-    return WebhookMessage(message_id(endpoint, event), event, JSONRenderer().render(body))
-
-
-def test_event() -> Event:
-    return Event(TEST_EVENT, timezone.now())
+    make_body = chat_message if endpoint.format == Endpoint.Format.SLACK else envelope
+    return WebhookMessage(message_id(endpoint, event), event, JSONRenderer().render(make_body(endpoint, event, data)))
 
 
 def read_data(endpoint: Endpoint, event: Event) -> dict[str, object]:

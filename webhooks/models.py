@@ -52,11 +52,10 @@ class EndpointQuerySet(LockableQuerySet["Endpoint"]):
         Raise FieldError if the URL is not allowed, or if the account has `MAX_PER_ACCOUNT` endpoints already.
         """
         # Lock the account, so that concurrent requests count its endpoints one after another.
-        Account.objects.select_for_update(no_key=True).get(id=account.id)
-        if account.webhooks.count() >= Endpoint.MAX_PER_ACCOUNT:
-            raise FieldError(
-                "request", _("would make more than {most} webhooks"), "too_many", {"most": Endpoint.MAX_PER_ACCOUNT}
-            )
+        account.lock()
+        most = Endpoint.MAX_PER_ACCOUNT
+        if account.webhooks.count() >= most:
+            raise FieldError("request", _("would make more than {most} webhooks"), "too_many", {"most": most})
         secret = signing.new_secret()
         row = self.model(account=account, secret=seal(secret, SEAL_PURPOSE))
         row.assign(values)

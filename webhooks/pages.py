@@ -1,7 +1,7 @@
 """The settings pages of webhooks."""
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from http import HTTPStatus
 from typing import Any
 
 from django import forms
@@ -139,9 +139,8 @@ class WebhooksPage(CreatingPage, BasePage):
         if row is None:
             return self.show(form)
         if not secrets:
-            messages.info(
-                request, _("This webhook exists already. Its secret was shown once; you can replace it here.")
-            )
+            message = _("This webhook exists already. Its secret was shown once; you can replace it here.")
+            messages.info(request, message)
             return redirect("webhooks-webhook", row.id)
         return self.show(WebhookForm(), created=row, secret=secrets[-1])
 
@@ -155,14 +154,7 @@ class WebhookPage(BasePage):
 
     template_name = "webhooks/webhook.html"
     actions = {
-        "save": "save",
-        "test": "test",
-        "enable": "enable",
-        "disable": "disable",
-        "rotate": "rotate",
-        "resend": "resend",
-        "resend_since": "resend_since",
-        "delete": "delete",
+        name: name for name in ("save", "test", "enable", "disable", "rotate", "resend", "resend_since", "delete")
     }
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:
@@ -180,10 +172,8 @@ class WebhookPage(BasePage):
         page = self.read_page(per_page=ENTRIES_PER_PAGE)
         entries = self.entries(row.id).defer("request").annotate(request_start=Left("request", MAX_SHOWN_REQUEST))
         rows = list(entries.order_by("-id")[page.start : page.stop])
-        is_invalid = any(submitted is not None and submitted.errors for submitted in (form, since_form))
         expires_at = row.previous_secret_expires_at
         return self.render(
-            http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_invalid else HTTPStatus.OK,
             form=form or WebhookForm(row=row),
             since_form=since_form or SinceForm(),
             row=row,
@@ -202,28 +192,18 @@ class WebhookPage(BasePage):
         if not form.is_valid() or not self.submit_form(form, lambda: self.find(id, locked=True).write(form.values)):
             return self.show(row, form)
         messages.success(request, _("The webhook is saved."))
-        return self.done(id)
+        return redirect("webhooks-webhook", id)
 
     def test(self, request: UserRequest, id: int) -> HttpResponse:
-        row = self.find(id)
-        self.perform(
-            lambda: delivery.defer_test(row),
-            success_message=_("A test is being sent. Its result is in the log in a moment: reload the page."),
-        )
-        return self.done(id)
+        message = _("A test is being sent. Its result is in the log in a moment: reload the page.")
+        return self.act(id, lambda: delivery.defer_test(self.find(id)), message)
 
     def enable(self, request: UserRequest, id: int) -> HttpResponse:
-        self.perform(
-            lambda: self.find(id, locked=True).write({"enabled": True}),
-            success_message=_("The webhook is on. It receives the events from now on."),
-        )
-        return self.done(id)
+        message = _("The webhook is on. It receives the events from now on.")
+        return self.act(id, lambda: self.find(id, locked=True).write({"enabled": True}), message)
 
     def disable(self, request: UserRequest, id: int) -> HttpResponse:
-        self.perform(
-            lambda: self.find(id, locked=True).write({"enabled": False}), success_message=_("The webhook is off.")
-        )
-        return self.done(id)
+        return self.act(id, lambda: self.find(id, locked=True).write({"enabled": False}), _("The webhook is off."))
 
     def rotate(self, request: UserRequest, id: int) -> HttpResponse:
         """Replace the secret. Respond with the page instead of a redirect, because the secret is shown only once."""
@@ -239,8 +219,7 @@ class WebhookPage(BasePage):
                 raise FieldError("webhook", DISABLED, "disabled")
             delivery.defer_resend(entry)
 
-        self.perform(act, success_message=_("It is being sent again. The result is in the log in a moment."))
-        return self.done(id)
+        return self.act(id, act, _("It is being sent again. The result is in the log in a moment."))
 
     def resend_since(self, request: UserRequest, id: int) -> HttpResponse:
         form = SinceForm(request.POST)
@@ -250,14 +229,13 @@ class WebhookPage(BasePage):
         ):
             return self.show(self.find(id), since_form=form)
         messages.success(request, _("Changes that are sent again: %(number)d.") % {"number": counted[-1]})
-        return self.done(id)
+        return redirect("webhooks-webhook", id)
 
     def delete(self, request: UserRequest, id: int) -> HttpResponse:
-        if self.perform(
-            lambda: self.find(id, locked=True).erase(), success_message=_("The webhook and its log are deleted.")
-        ):
-            return redirect("webhooks-webhooks")
-        return self.done(id)
+        message = _("The webhook and its log are deleted.")
+        is_done = self.perform(lambda: self.find(id, locked=True).erase(), success_message=message)
+        return redirect("webhooks-webhooks") if is_done else redirect("webhooks-webhook", id)
 
-    def done(self, id: int) -> HttpResponse:
+    def act(self, id: int, action: Callable[[], object], message: str) -> HttpResponse:
+        self.perform(action, success_message=message)
         return redirect("webhooks-webhook", id)

@@ -3,11 +3,7 @@
 from django.db.models import QuerySet
 
 from accounts.access.models import Group
-from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
-from accounts.roles.permissions import IsAdminOrTeamReadOnly
-from core.api.lists import Listing
-from core.api.resources import ResourceViewSet
+from accounts.hosts.api import SettingsViewSet
 from core.api.serializers import ResourceSerializer, UniqueNameField
 
 
@@ -17,22 +13,15 @@ class GroupSerializer(ResourceSerializer):
     name = UniqueNameField(lambda account: account.user_groups.all(), required=True)
 
 
-class GroupViewSet(Listing, ResourceViewSet):
+class GroupViewSet(SettingsViewSet):
     """CRUD of groups. The group of a user is a field of the user."""
-
-    account: Account
-    request: APIRequest
 
     model = Group
     serializer_class = GroupSerializer
-    permission_classes = [IsAdminOrTeamReadOnly]
     ordering = ("name", "id")
 
     def get_queryset(self) -> QuerySet[Group]:
         return self.account.user_groups.all()
-
-    def perform_update(self, serializer: ResourceSerializer) -> None:
-        serializer.instance.write(serializer.values)
 
     def perform_destroy(self, row: Group) -> None:
         row.delete()

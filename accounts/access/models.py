@@ -1,17 +1,29 @@
-"""Groups of users of the team, who access each other's rows if agents see only their own (`accounts.access.rows`)."""
+"""Which rows of the CRM a user may access, and the groups of users who access each other's rows.
+
+An account may limit its agents to the rows that they, or a user of their group, are responsible for (`Account.agents_see`). Every query of
+clients, contacts, deals and tasks for a user starts at `accessible_to`, so the limit holds for the APIs, pages, searches, counts and
+exports alike. Admins and owners access all rows.
+
+A link to a row that the user may not access shows its id and nothing else. A user cannot set a new link to it.
+"""
 
 from collections.abc import Mapping
+from typing import Self, TypeVar
 
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.users.models import User
 from core.db.locks import LockableQuerySet
 from core.db.tenancy import TenantModel, folded_fields
 from core.registry import Resource
+from core.rows.trash import LimitedQuerySet, Trashable
 from core.rows.trimmed import NameKeyField, TrimmedCharField
 from core.search.declaration import Search
+
+Row = TypeVar("Row", bound=Trashable)
 
 
 class Group(TenantModel):
@@ -44,3 +56,10 @@ class Group(TenantModel):
         else:
             self.updated_at = timezone.now()
             self.save(update_fields={*values, *folded_fields(Group, values), "updated_at"})
+
+
+class AccessQuerySet(LimitedQuerySet[Row]):
+    """A queryset of rows with the column `responsible_id`."""
+
+    def accessible_to(self, user: User) -> Self:
+        return self.limited_to(user.access)

@@ -1,7 +1,5 @@
 """The settings pages for what agents see: the limit, and the groups of the team."""
 
-from http import HTTPStatus
-
 from django import forms
 from django.contrib import messages
 from django.contrib.postgres.aggregates import ArrayAgg
@@ -18,8 +16,7 @@ from accounts.access.models import Group
 from accounts.account.models import AgentsSee
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
-from accounts.layout.settings import SettingsPage
-from accounts.layout.writing import write_row
+from accounts.layout.settings import SettingsPage, write_row
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
@@ -62,7 +59,6 @@ class AccessPage(CreatingPage, SettingsPage):
         name = Coalesce(NullIf("name", Value("")), "login")
         names = dict(members.annotate(names=ArrayAgg(name, order_by=("name", "id"))).values_list("group_id", "names"))
         return self.render(
-            http_status=HTTPStatus.UNPROCESSABLE_ENTITY if form or group_form else HTTPStatus.OK,
             form=form or AgentsSeeForm(initial={"agents_see": account.agents_see}),
             group_form=group_form or GroupForm(auto_id="group-%s"),
             rows=[
@@ -123,10 +119,6 @@ class GroupPage(SettingsPage):
         return redirect("accounts-access")
 
     def delete(self, request: UserRequest, id: int) -> HttpResponse:
-        row = self.find(id)
-
-        self.perform(
-            lambda: self.find(id, locked=True).delete(),
-            success_message=_("The group %(name)s is deleted.") % {"name": row.name},
-        )
+        message = _("The group %(name)s is deleted.") % {"name": self.find(id).name}
+        self.perform(lambda: self.find(id, locked=True).delete(), success_message=message)
         return redirect("accounts-access")

@@ -4,16 +4,18 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import MAX_REASONS, Account, AgentsSee
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField, TextListField
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
-from core.db.transactions import in_transaction
+from core.db.transactions import transactional
+from core.openapi.operations import BODIES, RESPONSES
+from core.openapi.schema import JSONOperationSchema
+from core.openapi.values import JSONSchema, object_of
 
 
 class AccountSerializer(ResourceSerializer):
@@ -44,35 +46,46 @@ class AccountSettingsSerializer(ResourceSerializer):
 
 def url_of_account(request: HttpRequest, account: Account) -> str:
     """Return the URL of the account's own host, with the scheme and the port of the request."""
-    host = request.get_host()
-    _, _, port = host.rpartition(":") if ":" in host else ("", "", "")
-    return f"{request.scheme}://{account.prefix}.{settings.BASE_DOMAIN}" + (f":{port}" if port else "")
+    _host, colon, port = request.get_host().partition(":")
+    return f"{request.scheme}://{account.prefix}.{settings.BASE_DOMAIN}{colon}{port}"
 
 
-class AccountViewSet(JSONViewSet):
-    account: Account
-    request: APIRequest
-
+class AccountViewSet(TypedViewSet, JSONViewSet):
     permission_classes = [IsAdminOrTeamReadOnly]
     body_keys: tuple[str, ...] = ("account",)
 
-    def retrieve(self, request: Request) -> HttpResponse:
+    def retrieve(self, request: APIRequest) -> HttpResponse:
         return Response(self.represent(self.account))
 
-    def update(self, request: Request) -> HttpResponse:
-        def act() -> None:
-            serializer = AccountSettingsSerializer(
-                self.account, data=self.body.get("account"), partial=True, context=self.get_serializer_context()
-            )
-            self.check(account=serializer)
-            # Null changes nothing. A list is never null.
-            values = {name: value for name, value in serializer.values.items() if value is not None}
-            self.account.change(**values)
-
-        in_transaction(act)
+    @transactional
+    def update(self, request: APIRequest) -> HttpResponse:
+        context = self.get_serializer_context()
+        serializer = AccountSettingsSerializer(
+            self.account, data=self.body.get("account"), partial=True, context=context
+        )
+        self.check(account=serializer)
+        # Null changes nothing. A list is never null.
+        self.account.change(**{name: value for name, value in serializer.values.items() if value is not None})
         return Response(self.represent(self.account))
 
     def represent(self, row: Account, **extra: object) -> dict[str, Any]:
         data = AccountSerializer.represent(row, row.zone)
         times = {name: data.pop(name) for name in ("created_at", "updated_at")}
         return {**data, "url": url_of_account(self.request._request, row), **extra, **times}
+
+
+# The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+
+def describe_account(schema: JSONOperationSchema, **further: JSONSchema) -> JSONSchema:
+    """Return the schema of an account with its URL, and with further properties before the times."""
+    properties = schema.output_schema(AccountSerializer)["properties"]
+    times = {name: properties.pop(name) for name in ("created_at", "updated_at")}
+    properties["url"] = {"type": "string", "format": "uri"}
+    return object_of(properties | further | times)
+
+
+RESPONSES["read_account"] = RESPONSES["update_account"] = lambda schema, _status: schema.component(
+    "schemas", "Account", describe_account(schema)
+)
+BODIES["update_account"] = {"account": AccountSettingsSerializer}

@@ -1,54 +1,49 @@
 """The settings page of the account: its name, its defaults, and its look in e-mails."""
 
-from http import HTTPStatus
+from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse, QueryDict
-from django.utils.datastructures import MultiValueDict
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
-from accounts.account.branding import Branding
-from accounts.account.models import Account
+from accounts.account.models import Account, Branding
 from accounts.hosts.requests import PageRequest, UserRequest
-from accounts.layout.forms import Form, language_choices, time_zone_choices
+from accounts.layout.forms import Form, time_zone_choices
 from accounts.layout.settings import SettingsPage
 from core.api.fields import CURRENCIES
 from core.pages.base import Page, redirect
 
 
 class AccountForm(Form):
-    name = forms.CharField(label=gettext_lazy("Name"), max_length=255)
+    name = forms.CharField(label=_("Name"), max_length=255)
     time_zone = forms.ChoiceField(
-        label=gettext_lazy("Time zone"),
-        help_text=gettext_lazy(
-            "Times are shown in it, here and to programs. Everyone can choose another one in their profile."
-        ),
+        label=_("Time zone"),
+        help_text=_("Times are shown in it, here and to programs. Everyone can choose another one in their profile."),
     )
     language = forms.ChoiceField(
-        label=gettext_lazy("Language"),
-        choices=language_choices,
-        help_text=gettext_lazy("For e-mails, and for visitors whose browser asks for a language we don't have."),
+        label=_("Language"),
+        choices=settings.LANGUAGES,
+        help_text=_("For e-mails, and for visitors whose browser asks for a language we don't have."),
     )
     currency = forms.CharField(
-        label=gettext_lazy("Currency"),
+        label=_("Currency"),
         max_length=3,
-        help_text=gettext_lazy("For new deals: the three letters of ISO 4217, such as EUR, PLN or USD."),
+        help_text=_("For new deals: the three letters of ISO 4217, such as EUR, PLN or USD."),
     )
     confirms_user_links = forms.BooleanField(
-        label=gettext_lazy("Link users to customers without asking"),
+        label=_("Link users to customers without asking"),
         required=False,
-        help_text=gettext_lazy(
+        help_text=_(
             "If the verified e-mail of a member is that of a client or a contact. Otherwise such a link is only proposed."
         ),
     )
     link_guests_by_email = forms.BooleanField(
-        label=gettext_lazy("Link orders of guests to the client with their e-mail"),
+        label=_("Link orders of guests to the client with their e-mail"),
         required=False,
-        help_text=gettext_lazy(
+        help_text=_(
             "When a shop sends a deal with a new customer, and exactly one client has the customer's e-mail. The client is not changed."
         ),
     )
@@ -69,7 +64,7 @@ class AccountForm(Form):
         currency: str = self.cleaned_data["currency"]
         # Keep a current currency that has been removed from the list.
         if currency not in CURRENCIES and currency != self.account.currency:
-            raise forms.ValidationError(_("This is not a code of ISO 4217, such as EUR"))
+            raise forms.ValidationError(gettext("This is not a code of ISO 4217, such as EUR"))
         return currency
 
 
@@ -77,29 +72,21 @@ class BrandingForm(Form):
     id_format = "branding-%s"
 
     accent = forms.CharField(
-        label=gettext_lazy("Accent colour"),
+        label=_("Accent colour"),
         max_length=7,
         widget=forms.TextInput(attrs={"type": "color"}),
-        help_text=gettext_lazy(
-            "Of the buttons in your e-mails. It has to be visible on white and on dark backgrounds."
-        ),
+        help_text=_("Of the buttons in your e-mails. It has to be visible on white and on dark backgrounds."),
     )
     logo = forms.FileField(
-        label=gettext_lazy("Logo"),
+        label=_("Logo"),
         required=False,
         widget=forms.FileInput(attrs={"accept": "image/png,image/jpeg"}),
-        help_text=gettext_lazy("A PNG or JPEG of up to 512 KiB. E-mails show it 40 pixels high."),
+        help_text=_("A PNG or JPEG of up to 512 KiB. E-mails show it 40 pixels high."),
     )
-    removes_logo = forms.BooleanField(label=gettext_lazy("Remove the logo"), required=False)
+    removes_logo = forms.BooleanField(label=_("Remove the logo"), required=False)
 
-    def __init__(
-        self,
-        data: QueryDict | None = None,
-        files: "MultiValueDict[str, UploadedFile[bytes]] | None" = None,
-        *,
-        branding: Branding,
-    ) -> None:
-        super().__init__(data, files, initial={"accent": branding.accent})
+    def __init__(self, *submitted: Any, branding: Branding) -> None:
+        super().__init__(*submitted, initial={"accent": branding.accent})
         if not branding.logo_key:
             del self.fields["removes_logo"]
 
@@ -120,9 +107,7 @@ class AccountPage(SettingsPage):
 
     def show(self, form: Form, branding_form: Form | None = None) -> HttpResponse:
         branding = Branding.objects.get_or_default(self.request.account)
-        is_wrong = branding_form is not None or form.is_bound
         return self.render(
-            http_status=HTTPStatus.UNPROCESSABLE_ENTITY if is_wrong else HTTPStatus.OK,
             form=form,
             branding_form=branding_form or BrandingForm(branding=branding),
             branding=branding,
@@ -143,7 +128,7 @@ class AccountPage(SettingsPage):
 
         if not form.is_valid() or not self.submit_form(form, act):
             return self.show(AccountForm(account=account), form)
-        messages.success(request, _("The look of your e-mails is saved."))
+        messages.success(request, gettext("The look of your e-mails is saved."))
         return redirect("accounts-account")
 
     def save(self, request: UserRequest) -> HttpResponse:
@@ -151,7 +136,7 @@ class AccountPage(SettingsPage):
         form = AccountForm(request.POST, account=account)
         if not form.is_valid() or not self.submit_form(form, lambda: account.change(**form.cleaned_data)):
             return self.show(form)
-        messages.success(request, _("The account is saved."))
+        messages.success(request, gettext("The account is saved."))
         return redirect("accounts-account")
 
 

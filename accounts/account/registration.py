@@ -1,8 +1,6 @@
-"""The registration of the account (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 
-from accounts.layout.navigation import is_admin, is_team
+from accounts.hosts.requests import is_admin, is_team
 from core.pages.navigation import MenuEntry, register
 
 register(

@@ -9,17 +9,20 @@ from rest_framework.exceptions import PermissionDenied
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.account.api import AccountViewSet
+from accounts.account.api import AccountViewSet, describe_account
 from accounts.account.models import Account
 from accounts.account_creation.creation import create_account, limit_new_accounts
 from accounts.hosts.models import Host
 from accounts.hosts.names import PREFIX_PATTERN, is_reserved
-from accounts.users.api import NewUserSerializer, UserSerializer
+from accounts.users.api import NewUserSerializer, UserSerializer, VisibleText
 from accounts.users.models import User
-from accounts.users.names import INVISIBLE_MESSAGE, has_invisible
 from core.api.fields import MAX_NAME_LENGTH, TextField
 from core.api.serializers import ResourceSerializer
 from core.db.transactions import in_transaction
+from core.openapi.fields import WHITE_SPACE, describe_field
+from core.openapi.operations import BODIES, RESPONSES
+from core.openapi.schema import JSONOperationSchema
+from core.openapi.values import NAME, JSONSchema, or_null
 
 
 class Prefix(TextField):
@@ -50,25 +53,14 @@ class FromPartner(TextField):
         return key
 
 
-class AccountName(TextField):
-    """The name of a new account, which is also the name of its first site."""
-
-    default_error_messages = {"invisible": INVISIBLE_MESSAGE}
-
-    def to_internal_value(self, data: object) -> str:
-        name = cast(str, super().to_internal_value(data))
-        if has_invisible(name):
-            self.fail("invisible")
-        return name
-
-
 class NewAccountSerializer(ResourceSerializer):
     model = Account
 
     prefix = Prefix(required=True, max_length=MAX_NAME_LENGTH, pattern=PREFIX_PATTERN.removesuffix(r"\Z"))
     initial_module = TextField(pattern="[a-z][a-z0-9_]{0,31}")
     from_partner = FromPartner()
-    name = AccountName()
+    # Also the name of the first site.
+    name = VisibleText()
 
 
 class OwnerSerializer(NewUserSerializer):
@@ -109,3 +101,22 @@ class NewAccountViewSet(AccountViewSet):
             account, owner, token = in_transaction(act)
         data = self.represent(account, user=UserSerializer.represent(owner, account.zone), api_token=token)
         return Response(data, status=201, headers={"Location": data["url"] + reverse("accounts-json-account")})
+
+
+# The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+# A number is accepted as a prefix too, and read as its digits. A prefix has at least two characters.
+NAME_OF_HOST = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])"
+PREFIX = {"type": "string", "pattern": rf"^[{WHITE_SPACE}]*{NAME_OF_HOST}[{WHITE_SPACE}]*$"}
+describe_field(Prefix, request={**PREFIX, "type": ["string", "integer"], "minimum": 10}, query=PREFIX, response=NAME)
+
+
+def new_account_schema(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    """Return the schema of a new account with its owner and the first token."""
+    owner = schema.output_component(UserSerializer)
+    # The token is null in a response that is repeated for an Idempotency-Key.
+    return schema.component("schemas", "MadeAccount", describe_account(schema, user=owner, api_token=or_null(NAME)))
+
+
+RESPONSES["create_account"] = new_account_schema
+BODIES["create_account"] = {"account": NewAccountSerializer, "user": OwnerSerializer}

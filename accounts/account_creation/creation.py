@@ -10,8 +10,7 @@ from django.dispatch import Signal
 
 from accounts.account.models import Account
 from accounts.hosts.names import normalize
-from accounts.statuses.models import Status
-from accounts.statuses.pipelines import Pipeline
+from accounts.statuses.models import Pipeline, Status
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
 from core.http.throttling import MINUTE, AnyRequest, enforce_limit

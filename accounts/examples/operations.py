@@ -1,19 +1,19 @@
-"""API examples that users can run: the operations of the OpenAPI document, filled in with values of the user's account."""
+"""API examples that users can run: the operations of the OpenAPI document, filled in with values of the user's account, as code."""
 
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from urllib.parse import quote
 
 from django.db.models import Subquery
+from django.template.loader import render_to_string
 from django.utils.functional import Promise
 from django.utils.text import slugify
 from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account
-from accounts.examples.code import CODE_LANGUAGES, TOKEN_PLACEHOLDER, CodeLanguage, ExampleRequest, code_language
 from accounts.examples.requests import ExampleResponse
 from accounts.hosts.requests import UserRequest
 from core.openapi.document import document, resolve
@@ -57,8 +57,6 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Example:
-    """An operation of the document."""
-
     id: str
     method: str
     path: str
@@ -110,7 +108,6 @@ class Example:
 
 
 def to_query_value(value: object) -> str:
-    """Return the text of a value in a query string."""
     if isinstance(value, dict):
         return "&".join(f"{name}={inner}" for name, inner in value.items())
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -233,6 +230,94 @@ def indent_xml(xml: str, samples: Mapping[str, object] | None) -> str:
     return "\n".join([start, *lines, end])
 
 
+# The code in several languages. Each uses only the standard library of its language. `examples.js` builds the same code when a field of an
+# example changes. A test compares both.
+
+PASSWORD_PLACEHOLDER, TOKEN_PLACEHOLDER = "PASSWORD", "YOUR_API_TOKEN"
+
+
+@dataclass(frozen=True)
+class ExampleRequest:
+    """The request that the code sends."""
+
+    method: str
+    url: str
+    # The login for HTTP Basic authentication, or "" if the request has a token or no credentials.
+    login: str = ""
+    headers: dict[str, str] = field(default_factory=dict)
+    body: str = ""
+
+
+def shell_literal(text: str) -> str:
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def has_control_character(text: str) -> bool:
+    """Return whether the text has a control character that a literal must not contain as it is. A line feed is allowed."""
+    return re.search(r"[\x00-\x09\x0b-\x1f\x7f]", text) is not None
+
+
+def escape_control_characters(text: str) -> str:
+    return re.sub(r"[\x00-\x09\x0b-\x1f\x7f]", lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def python_literal(text: str) -> str:
+    text = escape_control_characters(text.replace("\\", "\\\\").replace('"', '\\"'))
+    if "\n" not in text:
+        return f'"{text}"'
+    # Between triple quotation marks, escapes are only needed for several marks in a row and for a mark at the end.
+    text = re.sub(r'\\"(?!\Z)(?!\\")', '"', text)
+    return f'"""{text}"""'
+
+
+def javascript_literal(text: str) -> str:
+    text = escape_control_characters(text.replace("\\", "\\\\"))
+    if "\n" not in text:
+        return '"' + text.replace('"', '\\"') + '"'
+    return "`" + text.replace("`", "\\`").replace("${", "\\${") + "`"
+
+
+def php_literal(text: str, interpolation: str = "$") -> str:
+    text = text.replace("\\", "\\\\")
+    if not has_control_character(text):
+        return "'" + text.replace("'", "\\'") + "'"
+    return '"' + escape_control_characters(text.replace('"', '\\"').replace(interpolation, f"\\{interpolation}")) + '"'
+
+
+def ruby_literal(text: str) -> str:
+    return php_literal(text, "#")
+
+
+@dataclass(frozen=True)
+class CodeLanguage:
+    key: str
+    name: str
+
+    def write(self, request: ExampleRequest) -> str:
+        """Return the program, from the template of the language."""
+        context = asdict(request)
+        if request.login:
+            context |= {"credentials": f"{request.login}:{PASSWORD_PLACEHOLDER}", "password": PASSWORD_PLACEHOLDER}
+        return render_to_string(f"accounts/examples/code/{self.key}.txt", context)
+
+
+CODE_LANGUAGES = {
+    language.key: language
+    for language in (
+        CodeLanguage("curl", "curl"),
+        CodeLanguage("php", "PHP"),
+        CodeLanguage("python", "Python"),
+        CodeLanguage("javascript", "JavaScript"),
+        CodeLanguage("ruby", "Ruby"),
+    )
+}
+
+
+def code_language(key: str | None) -> CodeLanguage:
+    """Return the language with this key, or curl if there is none."""
+    return CODE_LANGUAGES.get(key or "", CODE_LANGUAGES["curl"])
+
+
 # Examples as they are displayed and executed
 
 
@@ -298,7 +383,6 @@ class FilledExample:
 
     @property
     def request(self) -> ExampleRequest:
-        """The request that the code of the example sends."""
         headers = self.headers
         if self.example.language == "json":
             headers = {"Authorization": f"Bearer {self.token}", **headers}
@@ -343,6 +427,11 @@ def fill_example(
         # Select all kinds, because the trash may have no resource of the documented kind.
         values["query.resource"] = ""
     is_missing_row = bool(example.kind_in_path) and id is None
+
+    def creates_row(other: Example) -> bool:
+        """Return whether another example in the same language creates a row for the path of this one."""
+        return (other.created_kind, other.language) == (example.kind_in_path, example.language)
+
     return FilledExample(
         example,
         base_url(request),
@@ -352,13 +441,5 @@ def fill_example(
         is_missing_row=is_missing_row,
         token=token or TOKEN_PLACEHOLDER,
         code_language=code_language(request.GET.get("lang")),
-        creation=creation_for(example) if is_missing_row else None,
+        creation=next(filter(creates_row, examples().values()), None) if is_missing_row else None,
     )
-
-
-def creation_for(example: Example) -> Example | None:
-    """Return the example that creates a row for the example's path, in the same language."""
-    for candidate in examples().values():
-        if (candidate.created_kind, candidate.language) == (example.kind_in_path, example.language):
-            return candidate
-    return None

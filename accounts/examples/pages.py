@@ -9,11 +9,12 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from accounts.examples.code import CODE_LANGUAGES, code_language
 from accounts.examples.operations import (
+    CODE_LANGUAGES,
     INTERFACES,
     Example,
     FilledExample,
+    code_language,
     examples,
     fill_example,
     read_samples,
@@ -24,12 +25,11 @@ from accounts.examples.requests import execute
 from accounts.hosts.requests import UserRequest
 from accounts.sessions import throttling
 from accounts.sessions.cookies import CODE_COOKIE, delete_cookie, set_cookie
-from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
-from accounts.sign_in.codes import SignInCode
+from accounts.sessions.throttling import RefusalReason, Way, log_refusal
 from accounts.sign_in.emails import email_new_token, email_user
+from accounts.sign_in.models import SignInCode
 from accounts.tokens.models import APIToken
-from accounts.tokens.pages import TokenForm, last_day
-from accounts.tokens.visit_token import read_visit_token, set_visit_token
+from accounts.tokens.pages import TokenForm, last_day, read_visit_token, set_visit_token
 from core.db.transactions import in_transaction
 from core.errors import Throttled
 from core.pages.base import Page, base_url, redirect
@@ -37,7 +37,6 @@ from core.pages.creation import CreatingPage, Creation
 
 
 def code_context(request: UserRequest) -> dict[str, Any]:
-    """Return the variables of templates that show the code of examples."""
     return {"code_languages": CODE_LANGUAGES.values(), "code_language": code_language(request.GET.get("lang"))}
 
 
@@ -68,9 +67,8 @@ class APIPage(CreatingPage):
         issued: list[str] = []
 
         def create() -> APIToken:
-            row, token = APIToken.objects.issue(
-                request.user, label=form.cleaned_data["label"], expires_at=form.expires_at
-            )
+            label = form.cleaned_data["label"]
+            row, token = APIToken.objects.issue(request.user, label=label, expires_at=form.expires_at)
             issued[:] = [token]
             email_new_token(request.user, request, row)
             return row
@@ -90,9 +88,8 @@ class APIPage(CreatingPage):
         if row is None:
             return self.show(form)
         if not issued:
-            messages.info(
-                request, _("This token exists already, and was shown once. Revoke it if you did not copy it.")
-            )
+            message = _("This token exists already, and was shown once. Revoke it if you did not copy it.")
+            messages.info(request, message)
             return redirect("accounts-tokens")
         response = self.show(row=row, token=issued[0])
         set_visit_token(request, response, issued[0])
@@ -113,9 +110,8 @@ class APIPage(CreatingPage):
             return self.show(initial=entered)
 
         def act() -> str:
-            code, secret = SignInCode.objects.make(
-                request.account, user.email, replaces=request.COOKIES.get(CODE_COOKIE, "")
-            )
+            former = request.COOKIES.get(CODE_COOKIE, "")
+            code, secret = SignInCode.objects.make(request.account, user.email, replaces=former)
             email_user(user, "accounts/mail/confirmation_code.txt", request, code=code)
             return secret
 
@@ -155,8 +151,6 @@ class APIPage(CreatingPage):
 
 
 class Examples(Page):
-    """The examples with one tag."""
-
     request: UserRequest
     access = "team"
     template_name = "accounts/examples/examples.html"

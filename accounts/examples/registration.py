@@ -1,6 +1,4 @@
-"""The registration of the API examples (`core.rooms`)."""
-
-from accounts.layout.navigation import is_team
+from accounts.hosts.requests import is_team
 from core.pages.navigation import MenuEntry, register
 
 register("user", MenuEntry("api", "API", "accounts-tokens", "code", order=40, is_shown=is_team))

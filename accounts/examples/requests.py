@@ -37,8 +37,6 @@ PHRASES = {413: "Payload Too Large", 422: "Unprocessable Entity"}
 
 @dataclass
 class ExampleResponse:
-    """The response to an example, for the template."""
-
     request_line: str
     status: int
     milliseconds: int

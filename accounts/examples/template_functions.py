@@ -1,6 +1,4 @@
-"""Filters for templates: the literals of a text in the languages of the examples."""
-
-from accounts.examples.code import javascript_literal, php_literal, python_literal, ruby_literal, shell_literal
+from accounts.examples.operations import javascript_literal, php_literal, python_literal, ruby_literal, shell_literal
 from core.pages.templates import template_filter
 
 for literal in (javascript_literal, php_literal, python_literal, ruby_literal, shell_literal):

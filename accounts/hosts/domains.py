@@ -11,15 +11,18 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import dns.asyncresolver
 from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from dns.exception import DNSException
 
 from accounts.hosts.models import TRUSTED, Host
-from accounts.hosts.requests import PageRequest
+from accounts.hosts.requests import PageRequest, TenantRequest
 from core.http.throttling import HOUR, enforce_limit
 from core.jobs.registry import RetryDelays, has_time_left, job, periodic_job, register_queue
 from core.limits.rate_limits import hit
@@ -110,9 +113,8 @@ def check(hosts: Sequence[Host]) -> None:
         elif was_proven or replace_holder(host):
             host.succeed()
         if host.is_proven != was_proven:
-            logger.info(
-                "the domain %s of account %d is %s", host.name, host.account_id, "proven" if is_found else "lapsed"
-            )
+            state = "proven" if is_found else "lapsed"
+            logger.info("the domain %s of account %d is %s", host.name, host.account_id, state)
 
 
 def replace_holder(host: Host) -> bool:
@@ -144,9 +146,13 @@ def check_domain(*, account_id: int, host_id: int) -> None:
 @periodic_job(minutes=60, offset=50, time_limit=600)
 def check_domains() -> None:
     """Check the proven domains that have not been checked for a day."""
-    while (
-        settings.FORUM_DOMAINS != TRUSTED
-        and has_time_left(60)
-        and (hosts := list(Host.objects.due(timezone.now())[:BATCH_SIZE]))
-    ):
-        check(hosts)
+    if settings.FORUM_DOMAINS != TRUSTED:
+        while has_time_left(60) and (hosts := list(Host.objects.due(timezone.now())[:BATCH_SIZE])):
+            check(hosts)
+
+
+def domain_file(request: HttpRequest) -> HttpResponse:
+    """Return the file of a proven domain. Raise Http404 at other hosts."""
+    # The domain is empty at an address under BASE_DOMAIN, and the name of a host never is.
+    host = get_object_or_404(Host.objects.proven(), name=cast(TenantRequest, request).address.domain)
+    return HttpResponse(f"{Proof.build(host).record_value}\n", content_type="text/plain")

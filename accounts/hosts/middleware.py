@@ -54,8 +54,10 @@ class AccountMiddleware:
             return HttpResponse("ok\n", content_type="text/plain")
         if request.path_info == "/readyz":
             return readiness.respond()
-        if is_own_request(request.META.get("HTTP_USER_AGENT", "")) and not is_domain_file(request.path_info):
-            # Otherwise a change that a webhook causes could call the webhook again. The log of the webhook shows this message.
+        is_own = is_own_request(request.META.get("HTTP_USER_AGENT", ""))
+        if is_own and request.path_info != reverse("accounts-domain-file"):
+            # Otherwise a change that a webhook causes could call the webhook again. The log of the webhook shows this message. The
+            # service may request the file that proves a domain from itself.
             return json_response(403, message="A webhook can't call this service")
         try:
             length = int(request.META.get("CONTENT_LENGTH") or 0)
@@ -102,11 +104,6 @@ def apply_etag_and_gzip(request: HttpRequest, response: HttpResponse) -> HttpRes
         if is_of_api and response.has_header("Content-Encoding"):
             response.headers["ETag"] = gzip_etag(etag)
     return response
-
-
-def is_domain_file(path: str) -> bool:
-    """Return whether the path is that of the file that proves a domain, which the service may request from itself."""
-    return path == reverse("accounts-domain-file")
 
 
 def requires_site(path: str) -> bool:

@@ -43,7 +43,8 @@ class HostQuerySet(models.QuerySet["Host"]):
     def get_or_create_for(self, account: "Account", text: str) -> "Host":
         """Return the account's host for a typed address, and create it if there is none.
 
-        Raise FieldError if the address is invalid, reserved, or belongs to another account. The error does not name that account.
+        Raise FieldError if the address is invalid, reserved, or belongs to another account, without naming that account, and for another
+        domain if the account claims `MAX_UNPROVEN` domains that it has not proven.
         The claims of other accounts to a domain that they have not proven do not count.
         """
         name, base = read(text), settings.BASE_DOMAIN
@@ -60,7 +61,9 @@ class HostQuerySet(models.QuerySet["Host"]):
         if f".{base}".endswith(f".{name}") or name.rpartition(".")[2].isdigit():
             raise FieldError("host", _("is not available"))
         if is_domain(name) and settings.FORUM_DOMAINS != TRUSTED:
-            self._check_unproven(account)
+            account.lock()
+            if self.filter(account=account).unproven().count() >= Host.MAX_UNPROVEN:
+                raise FieldError("host", _("can't be added: prove the domains that you have added, or remove one"))
         elif self.proven().filter(name=name).exists():
             raise FieldError("host", _("is not available"))
         return self.create(account=account, name=name)
@@ -71,12 +74,6 @@ class HostQuerySet(models.QuerySet["Host"]):
         for host in self.filter(account=account, id=id).exclude(name=account.prefix):
             host_lost.send(Host, host=host)
             host.delete()
-
-    def _check_unproven(self, account: "Account") -> None:
-        """Raise FieldError if the account may not claim another domain before it has proven one of those that it claims."""
-        account.lock()
-        if self.filter(account=account).unproven().count() >= Host.MAX_UNPROVEN:
-            raise FieldError("host", _("can't be added: prove the domains that you have added, or remove one"))
 
 
 class Host(models.Model):
@@ -138,7 +135,6 @@ class Host(models.Model):
 
     @property
     def address(self) -> str:
-        """The domain name."""
         return full_name(self.name)
 
     def own_name(self, account: "Account") -> str:

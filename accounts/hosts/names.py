@@ -97,7 +97,6 @@ def host_id_of(own_name: str) -> int | None:
 
 
 def full_name(name: str) -> str:
-    """Return the domain name of a stored name."""
     return name if "." in name else f"{name}.{settings.BASE_DOMAIN}"
 
 

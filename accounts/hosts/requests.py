@@ -7,8 +7,7 @@ from core.http.throttling import AnyRequest, django_request
 
 if TYPE_CHECKING:
     from accounts.account.models import Account
-    from accounts.hosts.addresses import Address
-    from accounts.hosts.sites import Site
+    from accounts.hosts.addresses import Address, Site
     from accounts.sessions.models import Session
     from accounts.users.models import User
 
@@ -42,3 +41,14 @@ class UserRequest(PageRequest):
 def address_of(request: AnyRequest) -> "Address":
     """Return the address of a request of a page or an API."""
     return cast("Address", django_request(request).address)
+
+
+# The conditions under which entries of menus are shown
+
+
+def is_admin(request: PageRequest) -> bool:
+    return request.user is not None and request.user.is_admin
+
+
+def is_team(request: PageRequest) -> bool:
+    return request.user is not None and request.user.is_team

@@ -1,5 +1,5 @@
 from django.urls import path
 
-from accounts.hosts.pages import domain_file
+from accounts.hosts.domains import domain_file
 
 urlpatterns = [path(".well-known/rostrum-domain", domain_file, name="accounts-domain-file")]

@@ -1,4 +1,4 @@
-"""The base class of the forms of all pages, the choices of languages and time zones, and a select for long lists."""
+"""The base class of the forms of all pages, the choices of time zones, and a select for long lists."""
 
 import zoneinfo
 from collections.abc import Iterable, Mapping
@@ -6,10 +6,8 @@ from functools import cache, lru_cache
 from typing import Any, cast
 
 from django import forms
-from django.conf import settings
 from django.forms.utils import flatatt
 from django.http import QueryDict
-from django.utils.functional import lazy
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
@@ -62,20 +60,10 @@ class Form(forms.Form):
         return values
 
 
-def language_choices() -> list[tuple[str, str]]:
-    return list(settings.LANGUAGES)
-
-
 @cache
-def _time_zone_choices() -> list[tuple[str, str]]:
-    return [
-        (name, name.replace("_", " "))
-        for name in sorted(zoneinfo.available_timezones())
-        if "/" in name or name == "UTC"
-    ]
-
-
-time_zone_choices = lazy(_time_zone_choices, list)
+def time_zone_choices() -> list[tuple[str, str]]:
+    names = sorted(zoneinfo.available_timezones())
+    return [(name, name.replace("_", " ")) for name in names if "/" in name or name == "UTC"]
 
 
 class LongSelect(forms.Select):

@@ -1,22 +1,25 @@
-"""E-mails to users, in their language. Jobs render and send them, so no e-mail is lost when a process ends."""
+"""E-mails to users, in their language, their limits and links. Jobs render and send them, so no e-mail is lost when a process ends."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from email.header import Header
 from email.utils import formataddr, make_msgid, parseaddr
+from enum import StrEnum
 from smtplib import SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
+from django.core import signing
 from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 from django.utils import translation
+from django.utils.text import Truncator
 from django.utils.translation import gettext
+from django.utils.translation import gettext as _
 
-from accounts.account.branding import Look
-from accounts.account.models import Account
-from accounts.mail.content import as_html, as_text, read_blocks
-from core.http.throttling import HOUR
+from accounts.account.models import Account, Look
+from accounts.hosts.requests import PageRequest
+from core.http.throttling import HOUR, client_address_of
 from core.jobs.registry import PermanentError, RetryDelays, job, register_queue
 from core.limits.rate_limits import hashed_key, hit
 from core.rows.trimmed import fold_email
@@ -100,13 +103,11 @@ class Email:
 
     def message(self, look: Look | None = None) -> EmailMultiAlternatives:
         language = supported_language(self.language)
-        subject, text, html = self.render(look)
         return make_message(
-            self.to, subject, text, html, sender=self.sender, language=language, message_id=self.message_id
+            self.to, *self.render(look), sender=self.sender, language=language, message_id=self.message_id
         )
 
     def render(self, look: Look | None = None) -> tuple[str, str, str]:
-        """Return the subject, the text and the HTML."""
         with translation.override(supported_language(self.language)):
             context = {"sender": self.sender, "to": self.to, **self.context}
             content = render_to_string(self.template, context)
@@ -114,8 +115,7 @@ class Email:
             subject = single_line(first_line)
             blocks = read_blocks(subject, (paragraph.strip() for paragraph in text.split("\n\n") if paragraph.strip()))
             reason = gettext("%(sender)s sent this e-mail to %(to)s.") % {"sender": self.sender, "to": self.to}
-            html = as_html(subject, blocks, look or Look(self.sender), reason)
-            return subject, as_text(blocks, reason), html
+            return subject, *render_blocks(subject, blocks, look or Look(self.sender), reason)
 
 
 def supported_language(language: str) -> str:
@@ -198,9 +198,7 @@ def seconds_over_limit(user: "User") -> int:
 def seconds_over_account_limit(account_id: int) -> int:
     """Count an e-mail of a notification or a message. Return 0, or the seconds until EMAIL_LIMIT_PER_ACCOUNT allows it."""
     key, limit = hashed_key("mail-of", account_id), settings.EMAIL_LIMIT_PER_ACCOUNT
-    if not limit or (status := hit(key, limit, HOUR)).allowed:
-        return 0
-    return status.reset
+    return 0 if not limit or (status := hit(key, limit, HOUR)).allowed else status.reset
 
 
 def seconds_over_message_limit(account: Account) -> int:
@@ -240,9 +238,8 @@ def is_temporary(error: Exception) -> bool:
     if isinstance(error, SMTPResponseException):
         return error.smtp_code < 500
     # SMTPException is a subclass of OSError.
-    return isinstance(error, SMTPServerDisconnected) or (
-        isinstance(error, OSError) and not isinstance(error, SMTPException)
-    )
+    is_of_network = isinstance(error, OSError) and not isinstance(error, SMTPException)
+    return is_of_network or isinstance(error, SMTPServerDisconnected)
 
 
 # The characters with the property Bidi_Control (UAX #9). They could make a mail program show a subject or a name in another order.
@@ -263,3 +260,146 @@ def header_text(text: str) -> str:
         return text
     # The words are short, so that the first one fits on the line of the header's name.
     return " ".join(Header(text, "utf-8", maxlinelen=60).encode().split())
+
+
+# The content, as blocks that are rendered as text and as HTML
+
+# In the templates of texts, a line that begins with this is the label of the button to the URL in the next line.
+BUTTON_PREFIX = "> "
+# The number of characters that lists of e-mails show after the subject.
+MAX_PREVIEW_LENGTH = 150
+MAX_UNDERLINE_LENGTH = 70
+
+
+@dataclass(frozen=True)
+class Block:
+    """A part of an e-mail.
+
+    The kinds are `title`, `heading`, `text`, `quote`, `code`, and `button` with a `url`. A heading may also have a `url`. The kind
+    `html` has Markdown as its text, and also its safe HTML.
+    """
+
+    kind: str
+    text: str
+    url: str = ""
+    html: str = ""
+
+    @property
+    def as_text(self) -> str:
+        if self.kind == "button":
+            return f"{self.text}:\n{self.url}"
+        if self.kind == "quote":
+            return "\n".join(f"> {line}".rstrip() for line in self.text.splitlines())
+        if self.kind == "heading":
+            underline = "-" * min(len(self.text), MAX_UNDERLINE_LENGTH)
+            return "\n".join(filter(None, (self.text, underline, self.url)))
+        return self.text
+
+
+def read_blocks(subject: str, paragraphs: Iterable[str]) -> list[Block]:
+    """Return the blocks of a text template: the subject as title, and the paragraphs. With a code, there is no title."""
+    blocks = []
+    for paragraph in paragraphs:
+        label, newline, url = paragraph.partition("\n")
+        if paragraph.startswith(BUTTON_PREFIX) and newline:
+            blocks.append(Block("button", label.removeprefix(BUTTON_PREFIX), url.strip()))
+        elif paragraph.isascii() and paragraph.isdigit():
+            blocks.append(Block("code", paragraph))
+        else:
+            blocks.append(Block("text", paragraph))
+    has_code = any(block.kind == "code" for block in blocks)
+    return blocks if has_code else [Block("title", subject), *blocks]
+
+
+def preview_of(blocks: Iterable[Block]) -> str:
+    """Return the text that lists of e-mails show after the subject. It omits the title and the code, which the subject contains."""
+    texts = (block.text for block in blocks if block.kind not in ("title", "code", "button"))
+    return Truncator(" ".join(" ".join(texts).split())).chars(MAX_PREVIEW_LENGTH)
+
+
+def render_blocks(
+    subject: str,
+    blocks: Sequence[Block],
+    look: Look,
+    reason: str,
+    unsubscribe_url: str = "",
+    unsubscribe_label: str = "",
+) -> tuple[str, str]:
+    """Return the text and the HTML in the active language.
+
+    `reason` says why, or at which address, the recipient receives the e-mail. `unsubscribe_label` replaces the text of the link that
+    users get, who may also choose fewer e-mails.
+    """
+    label = unsubscribe_label or _("Unsubscribe, or choose fewer e-mails")
+    footer = reason + (f"\n{label}: {unsubscribe_url}" if unsubscribe_url else "")
+    context = {
+        "subject": subject,
+        "preview": preview_of(blocks),
+        "blocks": blocks,
+        "look": look,
+        "reason": reason,
+        "unsubscribe_url": unsubscribe_url,
+        "unsubscribe_label": label,
+    }
+    text = "\n\n".join([*(block.as_text for block in blocks), f"-- \n{footer}"]) + "\n"
+    return text, render_to_string("accounts/mail/base.html", context)
+
+
+# Limits on the e-mails that visitors and users request
+
+# E-mails per hour and purpose to one recipient: those that one client address or one user of the team causes, and all together.
+MAX_EMAILS_PER_ORIGIN = 5
+MAX_EMAILS_PER_RECIPIENT = 20
+
+
+class Purpose(StrEnum):
+    """The purpose of an e-mail that a visitor requests. Each purpose has a separate limit."""
+
+    CODE = "code"
+    PASSWORD = "password"  # noqa: S105  # the purpose of a link
+    SIGN_UP = "sign-up"
+    NEW_EMAIL = "new-email"
+    INVITATION = "invitation"
+
+
+def count_email(request: PageRequest, purpose: Purpose, recipient: str) -> bool:
+    """Count an e-mail to the recipient (an e-mail address or a login), and return whether it is within the limits.
+
+    The e-mail is counted whether or not a user has the address or the login.
+    """
+    if not settings.FAILED_LOGIN_LIMIT:
+        return True
+    kind, account_id = f"mailed-{purpose}", request.account.id
+    name = fold_email(recipient[:256])
+    origin = client_address_of(request) if request.user is None else request.user.id
+    if not hit(hashed_key(kind, account_id, name, origin), MAX_EMAILS_PER_ORIGIN, HOUR).allowed:
+        # Do not count it for the recipient as well, because nothing is sent.
+        return False
+    return hit(hashed_key(kind, account_id, name), MAX_EMAILS_PER_RECIPIENT, HOUR).allowed
+
+
+# Signed links, which are not stored: the signature covers the purpose, the subject and the time
+
+# Enough for an e-mail address and the path of a page.
+MAX_LINK_TOKEN_LENGTH = 6000
+
+
+def sign_link(payload: Mapping[str, object], *subject: object) -> str:
+    """Return a token that holds the payload. It is valid only together with an equal `subject`."""
+    return signing.dumps(payload, salt=_link_salt(subject), compress=True)
+
+
+def read_link(token: str, *subject: object, expires: bool = True) -> dict[str, Any] | None:
+    """Return the payload of the token, or None if it is invalid, expired, or signed for another subject."""
+    if len(token) > MAX_LINK_TOKEN_LENGTH or not token.isascii():
+        return None
+    max_age = settings.PASSWORD_RESET_TIMEOUT if expires else None
+    try:
+        payload: dict[str, Any] = signing.loads(token, salt=_link_salt(subject), max_age=max_age)
+    except signing.BadSignature:
+        return None
+    return payload
+
+
+def _link_salt(subject: tuple[object, ...]) -> str:
+    return "\0".join(["link", *map(str, subject)])

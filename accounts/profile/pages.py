@@ -11,14 +11,13 @@ from django.http import HttpResponse, QueryDict
 from django.middleware.csrf import rotate_token
 from django.urls import reverse
 from django.utils.dates import WEEKDAYS
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, override
+from django.utils.translation import gettext, override
+from django.utils.translation import gettext_lazy as _
 
 from accounts.hosts.requests import PageRequest, UserRequest
-from accounts.layout.forms import Form, LongSelect, language_choices, time_zone_choices
+from accounts.layout.forms import Form, LongSelect, time_zone_choices
 from accounts.layout.settings import parse_id
-from accounts.mail import links
-from accounts.mail.limits import Purpose, count_email
+from accounts.mail.sending import Purpose, count_email, sign_link
 from accounts.sessions.cookies import SESSION_COOKIE, delete_cookie
 from accounts.sessions.models import Session
 from accounts.sessions.throttling import count_email_to_user
@@ -44,34 +43,30 @@ class WebAddress(forms.URLField):
 class UserForm(Form):
     """A form whose fields are those of the user with the same names."""
 
-    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
-        self.user = user
-        super().__init__(data, initial={name: getattr(user, name) for name in self.base_fields})
+    def __init__(self, data: QueryDict | None = None, *, request: UserRequest) -> None:
+        self.user = request.user
+        super().__init__(data, initial={name: getattr(self.user, name) for name in self.base_fields})
 
 
 class ProfileForm(UserForm):
     id_format = "about-%s"
 
-    name = forms.CharField(
-        label=gettext_lazy("Your name"), max_length=255, widget=forms.TextInput(attrs={"autocomplete": "name"})
-    )
+    name = forms.CharField(label=_("Your name"), max_length=255, widget=forms.TextInput(attrs={"autocomplete": "name"}))
     login = LoginFormField()
     www = WebAddress(
-        label=gettext_lazy("Your page on the web"),
+        label=_("Your page on the web"),
         max_length=255,
         required=False,
         assume_scheme="https",
+        empty_value=None,
         widget=forms.URLInput(attrs={"autocomplete": "url"}),
     )
     description = forms.CharField(
-        label=gettext_lazy("A few words about you"),
+        label=_("A few words about you"),
         max_length=65536,
         required=False,
         widget=forms.Textarea(attrs={"rows": 4}),
     )
-
-    def clean_www(self) -> str | None:
-        return self.cleaned_data["www"] or None
 
     def clean_description(self) -> str:
         # Browsers send line breaks as CRLF.
@@ -87,48 +82,43 @@ class NotificationForm(UserForm):
     id_format = "notification-%s"
 
     notification = forms.ChoiceField(
-        label=gettext_lazy("News about"),
+        label=_("News about"),
         widget=forms.RadioSelect,
         choices=[
-            (User.Notification.ALL, gettext_lazy("Everything: every new suggestion and comment")),
+            (User.Notification.ALL, _("Everything: every new suggestion and comment")),
             (
                 User.Notification.OWN,
-                gettext_lazy("What is mine: suggestions I wrote, voted for, commented on or follow"),
+                _("What is mine: suggestions I wrote, voted for, commented on or follow"),
             ),
-            (User.Notification.NONE, gettext_lazy("Nothing")),
+            (User.Notification.NONE, _("Nothing")),
         ],
     )
-    delivery = forms.ChoiceField(
-        label=gettext_lazy("By e-mail"), widget=forms.RadioSelect, choices=NotificationDelivery.choices
-    )
+    delivery = forms.ChoiceField(label=_("By e-mail"), widget=forms.RadioSelect, choices=NotificationDelivery.choices)
     digest_hour = forms.TypedChoiceField(
-        label=gettext_lazy("Hour of the daily or weekly e-mail"),
+        label=_("Hour of the daily or weekly e-mail"),
         coerce=int,
         choices=[(hour, f"{hour}:00") for hour in HOURS],
-        help_text=gettext_lazy("In your time zone, which you can set below."),
+        help_text=_("In your time zone, which you can set below."),
     )
     digest_weekday = forms.TypedChoiceField(
-        label=gettext_lazy("Day of the weekly e-mail"), coerce=int, choices=[(day, WEEKDAYS[day]) for day in range(7)]
+        label=_("Day of the weekly e-mail"), coerce=int, choices=[(day, WEEKDAYS[day]) for day in range(7)]
     )
-    notify_new_posts = forms.BooleanField(label=gettext_lazy("Tell me of every new suggestion"), required=False)
-    notify_sign_ups = forms.BooleanField(label=gettext_lazy("Tell me of every new member"), required=False)
+    notify_new_posts = forms.BooleanField(label=_("Tell me of every new suggestion"), required=False)
+    notify_sign_ups = forms.BooleanField(label=_("Tell me of every new member"), required=False)
 
-    TEAM_FIELDS = ("notify_new_posts", "notify_sign_ups")
-
-    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
-        super().__init__(data, user=user)
-        if not user.is_team:
-            for name in self.TEAM_FIELDS:
-                del self.fields[name]
+    def __init__(self, data: QueryDict | None = None, *, request: UserRequest) -> None:
+        super().__init__(data, request=request)
+        if not self.user.is_team:
+            del self.fields["notify_new_posts"], self.fields["notify_sign_ups"]
 
 
 class PrivacyForm(UserForm):
     id_format = "privacy-%s"
 
     shows_votes = forms.BooleanField(
-        label=gettext_lazy("Show my name beside my votes"),
+        label=_("Show my name beside my votes"),
         required=False,
-        help_text=gettext_lazy("Otherwise only the team sees who votes; everyone else sees the number of votes."),
+        help_text=_("Otherwise only the team sees who votes; everyone else sees the number of votes."),
     )
 
 
@@ -137,14 +127,14 @@ class RegionForm(UserForm):
     # The choice that leaves the preference empty.
     AUTO = "auto"
 
-    language = forms.ChoiceField(label=gettext_lazy("Language"))
-    time_zone = forms.ChoiceField(label=gettext_lazy("Time zone"), widget=LongSelect)
+    language = forms.ChoiceField(label=_("Language"))
+    time_zone = forms.ChoiceField(label=_("Time zone"), widget=LongSelect)
 
-    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
-        super().__init__(data, user=user)
+    def __init__(self, data: QueryDict | None = None, *, request: UserRequest) -> None:
+        super().__init__(data, request=request)
         self.initial = {name: value or self.AUTO for name, value in self.initial.items()}
-        zone = _("The forum's: %(zone)s") % {"zone": user.account.time_zone.replace("_", " ")}
-        self.set_choices("language", [(self.AUTO, _("The one my browser asks for")), *language_choices()])
+        zone = gettext("The forum's: %(zone)s") % {"zone": self.user.account.time_zone.replace("_", " ")}
+        self.set_choices("language", [(self.AUTO, gettext("The one my browser asks for")), *settings.LANGUAGES])
         self.set_choices("time_zone", [(self.AUTO, zone), *time_zone_choices()])
 
     def clean(self) -> dict[str, Any]:
@@ -152,24 +142,39 @@ class RegionForm(UserForm):
 
 
 class ShortcutsForm(UserForm):
-    """The preference of a user of the team."""
-
     id_format = "shortcuts-%s"
 
     shortcuts = forms.BooleanField(
-        label=gettext_lazy("Single keys act on the pages of the team"),
-        help_text=gettext_lazy("Switch this off if you use speech input, or if keys are pressed by mistake."),
+        label=_("Single keys act on the pages of the team"),
+        help_text=_("Switch this off if you use speech input, or if keys are pressed by mistake."),
         required=False,
     )
 
 
-class Profile(Page):
-    """The page with forms that are saved separately. The field `part` names the form that was sent."""
+class PartsPage(Page):
+    """A page with forms that are saved separately. The field `part` names the form that was sent."""
 
     request: UserRequest
-    template_name = "accounts/profile/profile.html"
     access = "user"
-    parts: dict[str, type[UserForm]] = {
+    # The name of the page's entry in the menu.
+    part = ""
+    parts: dict[str, type[UserForm | PasswordConfirmationForm]] = {}
+
+    def get(self, request: UserRequest) -> HttpResponse:
+        return self.render_parts()
+
+    def render_parts(self, part: str = "", form: Form | None = None, **context: Any) -> HttpResponse:
+        """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
+        all_forms = {name: form_class(request=self.request) for name, form_class in self.parts.items()}
+        status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
+        shown = all_forms if form is None else all_forms | {part: form}
+        return self.render(http_status=status, part=self.part, forms=shown, **context)
+
+
+class Profile(PartsPage):
+    template_name = "accounts/profile/profile.html"
+    part = "profile"
+    parts = {
         "about": ProfileForm,
         "notification": NotificationForm,
         "privacy": PrivacyForm,
@@ -177,38 +182,27 @@ class Profile(Page):
         "shortcuts": ShortcutsForm,
     }
 
-    def get(self, request: UserRequest) -> HttpResponse:
-        return self.render_parts()
-
     def post(self, request: UserRequest) -> HttpResponse:
         user, part = request.user, request.POST.get("part", "")
         if part == "bounced":
             in_transaction(user.reset_bounces)
-            messages.success(request, _("The next notification is sent to your e-mail again."))
+            messages.success(request, gettext("The next notification is sent to your e-mail again."))
             return redirect("accounts-profile")
         if part not in self.parts:
             return self.render_parts()
-        form = self.parts[part](request.POST, user=user)
-        change = user.change_profile if part == "about" else user.change_preferences
+        form = self.parts[part](request.POST, request=request)
+        change = user.change_profile if part == "about" else user.change
         if not form.is_valid() or not self.submit_form(form, lambda: change(**form.cleaned_data)):
             return self.render_parts(part, form)
         with override(user.language):
-            messages.success(request, _("Saved."))
+            messages.success(request, gettext("Saved."))
         return redirect("accounts-profile")
-
-    def render_parts(self, part: str = "", form: UserForm | None = None) -> HttpResponse:
-        """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
-        all_forms = {name: form_class(user=self.request.user) for name, form_class in self.parts.items()}
-        if form is not None:
-            all_forms[part] = form
-        status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
-        return self.render(http_status=status, part="profile", forms=all_forms)
 
 
 class EmailForm(PasswordConfirmationForm):
     id_format = "email-%s"
 
-    email = EmailFormField(label=gettext_lazy("New e-mail"))
+    email = EmailFormField(label=_("New e-mail"))
     current = CurrentPassword()
 
 
@@ -216,7 +210,7 @@ class PasswordForm(PasswordConfirmationForm):
     id_format = "password-%s"
 
     current = CurrentPassword()
-    password = NewPassword(label=gettext_lazy("New password"))
+    password = NewPassword(label=_("New password"))
     ends_access = EndAccess()
 
     def clean(self) -> dict[str, Any]:
@@ -225,17 +219,13 @@ class PasswordForm(PasswordConfirmationForm):
         return values
 
 
-class Security(Page):
+class Security(PartsPage):
     """The page for the e-mail, the password and the sessions of the user."""
 
-    request: UserRequest
     template_name = "accounts/profile/security.html"
-    access = "user"
-    parts: dict[str, type[EmailForm | PasswordForm]] = {"email": EmailForm, "password": PasswordForm}
+    part = "security"
+    parts = {"email": EmailForm, "password": PasswordForm}
     MAX_SESSIONS_SHOWN = 50
-
-    def get(self, request: UserRequest) -> HttpResponse:
-        return self.render_parts()
 
     def post(self, request: UserRequest) -> HttpResponse:
         part = request.POST.get("part", "")
@@ -260,7 +250,7 @@ class Security(Page):
         request, user = self.request, self.request.user
         if count_email_to_user(request, Purpose.PASSWORD, user.email, user_id=user.id):
             email_password_link(user, request)
-        messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": user.email})
+        messages.success(request, gettext("An e-mail to %(email)s is on its way.") % {"email": user.email})
 
     def send_confirmation(self, email: str) -> None:
         """Send a link to the new e-mail address. The address is saved when the link is used.
@@ -275,12 +265,11 @@ class Security(Page):
                 url = request.address.url + reverse("accounts-sign-in")
                 email_user(holder, "accounts/mail/email_taken.txt", request, sign_in=url)
             else:
-                token = links.sign({"email": email}, *user.link_subject(EMAIL))
+                token = sign_link({"email": email}, *user.link_subject(EMAIL))
                 path = reverse("accounts-email-confirm", query={"user": user.id, "token": token})
                 email_user(user, "accounts/mail/confirm_email.txt", request, to=email, url=request.address.url + path)
-        messages.success(
-            request, _("An e-mail to %(email)s is on its way. Open the link in it to confirm.") % {"email": email}
-        )
+        message = gettext("An e-mail to %(email)s is on its way. Open the link in it to confirm.") % {"email": email}
+        messages.success(request, message)
 
     def change_password(self, password: str, *, ends_access: bool) -> None:
         user, session = self.request.user, self.request.session
@@ -291,18 +280,12 @@ class Security(Page):
 
         in_transaction(act)
         rotate_token(self.request)
-        messages.success(self.request, _("Your password is changed. You are signed out everywhere else."))
+        messages.success(self.request, gettext("Your password is changed. You are signed out everywhere else."))
 
-    def render_parts(self, part: str = "", form: EmailForm | PasswordForm | None = None) -> HttpResponse:
-        """Render the page. `form` is the invalid form that was sent, and `part` is its name."""
-        request = self.request
-        all_forms = {name: form_class(request=request) for name, form_class in self.parts.items()}
-        if form is not None:
-            all_forms[part] = form
-        status = HTTPStatus.OK if form is None else HTTPStatus.UNPROCESSABLE_ENTITY
+    def render_parts(self, part: str = "", form: Form | None = None, **context: Any) -> HttpResponse:
         # Show a browser once, even if it is signed in at several hosts.
-        sessions = Session.objects.newest_of_families(request.user, limit=self.MAX_SESSIONS_SHOWN)
-        return self.render(http_status=status, part="security", forms=all_forms, sessions=sessions)
+        sessions = Session.objects.newest_of_families(self.request.user, limit=self.MAX_SESSIONS_SHOWN)
+        return super().render_parts(part, form, sessions=sessions, **context)
 
 
 class EndSession(Page):
@@ -316,18 +299,18 @@ class EndSession(Page):
         sessions = Session.objects.active_for(request.user)
         if end == "others":
             sessions.exclude(family=current_session.family).delete()
-            messages.success(request, _("You are signed out everywhere else."))
+            messages.success(request, gettext("You are signed out everywhere else."))
             return redirect("accounts-security")
         # It is not an error if the session has ended meanwhile.
         session = sessions.filter(id=parse_id(end) or 0).first()
         if session is not None:
             session.end()
         if session is not None and session.family == current_session.family:
-            messages.success(request, _("You are signed out."))
+            messages.success(request, gettext("You are signed out."))
             response = redirect(settings.HOME_URL)
             delete_cookie(response, SESSION_COOKIE)
             return response
-        messages.success(request, _("You are signed out there."))
+        messages.success(request, gettext("You are signed out there."))
         return redirect("accounts-security")
 
 
@@ -356,5 +339,5 @@ class ConfirmEmail(EmailLinkPage):
         if not is_valid:
             return self.render_invalid_link()
         if is_done:
-            messages.success(request, _("Your e-mail is changed."))
+            messages.success(request, gettext("Your e-mail is changed."))
         return redirect("accounts-security")

@@ -14,8 +14,15 @@ from django.utils.functional import Promise
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
 
-from accounts.examples.code import CODE_LANGUAGES, CodeLanguage
-from accounts.examples.operations import INTERFACES, Example, FilledExample, document_body, sections
+from accounts.examples.operations import (
+    CODE_LANGUAGES,
+    INTERFACES,
+    CodeLanguage,
+    Example,
+    FilledExample,
+    document_body,
+    sections,
+)
 from accounts.reference.fields import FieldTable, component_name, component_table, field_table, parameter_table
 from accounts.reference.guide import ADDRESS, Chapter, chapters
 from core.openapi.document import document, resolve
@@ -31,8 +38,6 @@ Links = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class ReferencePage:
-    """A page of the reference."""
-
     slug: str
     title: str | Promise
     # The name of the template of the content, and a function for its context, which gets the language of the code.
@@ -65,7 +70,6 @@ def groups() -> dict[str | Promise, list[ReferencePage]]:
 
 @cache
 def pages() -> dict[str, ReferencePage]:
-    """Return all pages by slug."""
     return {page.slug: page for group in groups().values() for page in group}
 
 
@@ -139,35 +143,20 @@ class Content:
     fields: FieldTable
 
 
-@dataclass(frozen=True)
-class OperationEntry:
-    """An operation on the page of its resource."""
-
-    example: Example
-    # The request in the language of the page, and the body of the response.
-    code: str
-    example_response: str
-    parameters: FieldTable
-    body: Content
-    response: Content
-    # The statuses of success, each with its name, and the statuses of errors with their descriptions.
-    statuses: list[str]
-    errors: list[tuple[str, str]]
-
-
-def operation_entry(example: Example, language: CodeLanguage) -> OperationEntry:
+def operation_entry(example: Example, language: CodeLanguage) -> dict[str, object]:
+    """Return what the page of a resource shows of an operation, with the request in the language of the page."""
     operation = operation_of(example)
     responses = operation["responses"].items()
-    return OperationEntry(
-        example=example,
-        code=example_code(example, language),
-        example_response=example_response(operation),
-        parameters=parameter_table(operation["parameters"]),
-        body=content_of(remove_token(body_schema(operation)), example.slug, lambda schema: field_table(schema, {})),
-        response=content_of(response_schema(operation), example.slug, lambda schema: field_table({}, schema)),
-        statuses=[f"{status} {response['description']}" for status, response in responses if status < "4"],
-        errors=[(status, resolve(response)["description"]) for status, response in responses if status >= "4"],
-    )
+    return {
+        "example": example,
+        "code": example_code(example, language),
+        "example_response": example_response(operation),
+        "parameters": parameter_table(operation["parameters"]),
+        "body": content_of(remove_token(body_schema(operation)), example.slug, lambda schema: field_table(schema, {})),
+        "response": content_of(response_schema(operation), example.slug, lambda schema: field_table({}, schema)),
+        "statuses": [f"{status} {response['description']}" for status, response in responses if status < "4"],
+        "errors": [(status, resolve(response)["description"]) for status, response in responses if status >= "4"],
+    }
 
 
 def content_of(schema: JSONSchema, slug: str, make_table: Callable[[JSONSchema], FieldTable]) -> Content:
@@ -213,7 +202,6 @@ def example_code(example: Example, language: CodeLanguage) -> str:
 
 
 def example_response(operation: JSONSchema) -> str:
-    """Return the body of the response in the document."""
     media_type, content = success_content(operation)
     value = content["examples"]["answer"]["value"]
     return json.dumps(value, indent=2, ensure_ascii=False) if media_type == "application/json" else value

@@ -18,8 +18,6 @@ MAX_LISTED_BOUND = 10**17
 
 @dataclass(frozen=True)
 class FieldRow:
-    """A row of a table."""
-
     name: str
     type: str
     # Whether the field may be null, in words.
@@ -78,7 +76,6 @@ def field_table(request: JSONSchema, response: JSONSchema, name: str = "") -> Fi
 
 
 def parameter_table(parameters: Iterable[JSONSchema]) -> FieldTable:
-    """Return the table of the parameters of an operation."""
     definitions = [resolve(parameter) for parameter in parameters]
     properties = {
         definition["name"]: {"description": definition.get("description", ""), **definition["schema"]}
@@ -134,12 +131,8 @@ def types_of(schema: JSONSchema) -> Iterator[tuple[str, JSONSchema]]:
                 yield from types_of(option)
         return
     names = {bool: "boolean", int: "integer", str: "string", type(None): "null"}
-    types = (
-        ["object"]
-        if "$ref" in schema or "properties" in schema
-        else [names[type(value)] for value in values_of(schema)]
-    )
-    types = schema.get("type", types)
+    is_object = "$ref" in schema or "properties" in schema
+    types = schema.get("type", ["object"] if is_object else [names[type(value)] for value in values_of(schema)])
     for name in [types] if isinstance(types, str) else types:
         yield name, schema
 

@@ -38,8 +38,6 @@ class Section:
 
 @dataclass
 class Chapter:
-    """A page of the guide."""
-
     title: str
     # The name of the file in `docs`.
     document: str

@@ -225,13 +225,3 @@ class RoleMixin(models.Model):
         """Raise FieldError if `by` is the same user, who could not undo the change."""
         if self.id == by.id:
             raise FieldError("user", _("can't be yourself: somebody else has to do this"))
-
-
-class RoleQuerySet(models.QuerySet[Any]):
-    def all_team(self) -> Self:
-        """Return the team including deactivated users, ordered by name."""
-        return self.filter(role__in=TEAM).order_by("name", "id")
-
-    def members(self) -> Self:
-        """Return the users with the role member, newest first."""
-        return self.filter(role=Role.MEMBER).order_by("-id")

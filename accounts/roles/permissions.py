@@ -27,8 +27,6 @@ class IsTeam(BasePermission):
 
 
 class IsAdmin(BasePermission):
-    """Access for admins and owners."""
-
     message = "Only an admin or the owner may do this"
 
     def has_permission(self, request: Request, view: "APIView") -> bool:

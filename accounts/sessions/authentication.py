@@ -21,7 +21,7 @@ from accounts.hosts.requests import AccountRequest
 from accounts.sessions import passwords, throttling
 from accounts.sessions.cookies import SESSION_COOKIE
 from accounts.sessions.models import Session
-from accounts.sessions.sign_in_log import Way
+from accounts.sessions.throttling import Way
 from accounts.users.models import User
 from core.db.text import is_xml_text
 

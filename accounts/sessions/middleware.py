@@ -12,10 +12,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
+from accounts.hosts.addresses import sites
 from accounts.hosts.requests import PageRequest
-from accounts.hosts.sites import sites
-from accounts.sessions.cookies import SESSION_COOKIE, set_cookie
-from accounts.sessions.known_browsers import remember_browser
+from accounts.sessions.cookies import SESSION_COOKIE, remember_browser, set_cookie
 from accounts.sessions.models import Session
 from core.error_responses import share_exceeded, unavailable
 from core.errors import ShareExceeded
@@ -45,7 +44,9 @@ class PagesMiddleware:
             return share_exceeded(request)
         except (OperationalError, InterfaceError):
             return unavailable(request)
-        with translation.override(language_of(request)), timezone.override(time_zone_of(page_request)):
+        user, account = page_request.user, page_request.account
+        zone = (user and user.time_zone) or (account.time_zone if account else settings.TIME_ZONE)
+        with translation.override(language_of(request)), timezone.override(zone):
             response = self.page(request)
             response.headers.setdefault("Content-Language", translation.get_language())
         # Renew the cookie of an extended session, unless the view signed the user in or out and set the cookie itself.
@@ -76,11 +77,5 @@ class PagesMiddleware:
 
 def is_page_path(path: str) -> bool:
     """Return whether the path belongs to a page, regardless of the Accept header."""
-    if path in ("/robots.txt", "/favicon.ico"):
-        return True
-    return path.startswith("/app/") and not path.endswith((".xml", ".json"))
-
-
-def time_zone_of(request: PageRequest) -> str:
-    user, account = request.user, request.account
-    return (user and user.time_zone) or (account.time_zone if account else settings.TIME_ZONE)
+    is_of_app = path.startswith("/app/") and not path.endswith((".xml", ".json"))
+    return is_of_app or path in ("/robots.txt", "/favicon.ico")

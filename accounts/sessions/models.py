@@ -83,10 +83,6 @@ class SessionQuerySet(models.QuerySet["Session"]):
             session.user.acts_as_member = session.is_limited
         return session
 
-    def at_domain(self, account_id: int, domain: str) -> Self:
-        """Return the account's sessions at a custom domain."""
-        return self.filter(account_id=account_id, domain=domain).exclude(domain="")
-
     def active(self) -> Self:
         """Return the sessions that have not expired."""
         now = timezone.now()
@@ -101,10 +97,6 @@ class SessionQuerySet(models.QuerySet["Session"]):
         newest = self.active_for(user).order_by("family", "-seen_at", "-id").distinct("family")
         rows = self.filter(account_id=user.account_id, id__in=newest.values("id"))
         return list(rows.order_by("-seen_at", "-id")[:limit])
-
-    def of_family(self, session: "Session") -> Self:
-        """Return the sessions of the same sign-in, at all hosts of the account."""
-        return self.filter(account_id=session.account_id, user_id=session.user_id, family=session.family)
 
     def outdated(self) -> Self:
         """Return the sessions that have expired."""
@@ -188,7 +180,7 @@ class Session(TenantModel):
 
     def end(self) -> None:
         """Sign the user out of this browser, at all hosts of the account."""
-        Session.objects.of_family(self).delete()
+        Session.objects.filter(account_id=self.account_id, user_id=self.user_id, family=self.family).delete()
 
     def touch(self) -> bool:
         """Store the time of use and extend the session, at most once an hour. Return whether it was stored."""

@@ -6,15 +6,12 @@ import unicodedata
 from collections import OrderedDict
 from functools import lru_cache
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher, check_password
 
 from accounts.sessions.throttling import LoginAttempt
-
-if TYPE_CHECKING:
-    from accounts.users.models import User
+from accounts.users.models import User
 
 # The limit of one process. A hash with the parameters below takes 19 MiB and about 15 ms. Without a limit, a burst of wrong
 # passwords could use all memory and every core.
@@ -42,9 +39,8 @@ class Argon2idPasswordHasher(Argon2PasswordHasher):
         return super().encode(normalize(password), salt)
 
     def verify(self, password: str, encoded: str) -> bool:
-        return any(
-            super(Argon2idPasswordHasher, self).verify(candidate, encoded) for candidate in _candidates(password)
-        )
+        verify = super().verify
+        return any(verify(candidate, encoded) for candidate in _candidates(password))
 
 
 def normalize(password: str) -> str:
@@ -72,7 +68,7 @@ class VerifiedCredentials:
         self._until: OrderedDict[bytes, float] = OrderedDict()
         self._lock = threading.Lock()
 
-    def key(self, user: "User", password: str) -> bytes:
+    def key(self, user: User, password: str) -> bytes:
         parts = (str(user.account_id), str(user.id), user.password, password)
         message = b"".join(len(raw := part.encode()).to_bytes(8, "big") + raw for part in parts)
         return hashlib.blake2b(message, key=_server_key(settings.SECRET_KEY), digest_size=32).digest()
@@ -101,7 +97,7 @@ def _server_key(secret: str) -> bytes:
 verified_credentials = VerifiedCredentials()
 
 
-def verify(user: "User | None", password: str, *, attempt: LoginAttempt | None = None) -> bool:
+def verify(user: User | None, password: str, *, attempt: LoginAttempt | None = None) -> bool:
     """Return whether the user is active and has the password. An unknown user (None) takes as long as a wrong password.
 
     `attempt` is counted before hashing and refunded if the password is correct. Cached credentials are not counted. Raise

@@ -7,8 +7,8 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from accounts.hosts.requests import PageRequest
-from accounts.mail import links
 from accounts.mail import sending as mail
+from accounts.mail.sending import sign_link
 from accounts.sessions.models import Session
 from accounts.users.models import User
 from core.http.throttling import client_address_of
@@ -21,26 +21,15 @@ if TYPE_CHECKING:
 PASSWORD, SIGN_UP = "password", "sign-up"
 
 
-def email_user(
-    user: User,
-    template: str,
-    request: PageRequest,
-    *,
-    to: str = "",
-    urgent: bool = True,
-    deliver: bool = True,
-    **context: object,
-) -> None:
-    """Send an e-mail in the user's language, to the address `to` or else to the user's own address. See `mail.send`."""
+def email_user(user: User, template: str, request: PageRequest, *, to: str = "", **options: Any) -> None:
+    """Send an e-mail in the user's language, to the address `to` or else to the user's own. `options` are those of `mail.send`."""
     mail.send(
         to or user.email,
         template,
         account_id=request.account.id,
         language=language_of_emails(user, request),
         sender=request.site.name,
-        urgent=urgent,
-        deliver=deliver,
-        **context,
+        **options,
     )
 
 
@@ -50,7 +39,7 @@ def language_of_emails(user: User, request: PageRequest) -> str:
 
 def email_password_link(user: User, request: PageRequest, *, deliver: bool = True) -> None:
     """Send a user the link to set a new password."""
-    token = links.sign({}, *user.link_subject(PASSWORD))
+    token = sign_link({}, *user.link_subject(PASSWORD))
     # The person who manages a custom domain could read a link that leads there.
     url = request.address.own_url + reverse("accounts-password-new", query={"user": user.id, "token": token})
     email_user(user, "accounts/mail/password_reset.txt", request, login=user.login, url=url, deliver=deliver)

@@ -1,6 +1,7 @@
 """The fields of forms with which users confirm who they are: the current password, and the code of an e-mail."""
 
 import re
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -11,17 +12,17 @@ from django.utils.translation import ngettext
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.sessions import passwords, throttling
-from accounts.sessions.sign_in_log import Way
-from accounts.sign_in.codes import SignInCode
+from accounts.sessions.throttling import Way
+from accounts.sign_in.models import SignInCode
 from core.errors import Throttled
 
 
 class CurrentPassword(forms.CharField):
-    """The current password of the user. `PasswordConfirmationForm` verifies it."""
+    """The current password of the user. The form verifies it."""
 
-    def __init__(self) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         widget = forms.PasswordInput(attrs={"autocomplete": "current-password"})
-        super().__init__(label=_("Current password"), max_length=1024, strip=False, widget=widget)
+        super().__init__(max_length=1024, strip=False, widget=widget, **{"label": _("Current password"), **kwargs})
 
 
 class Code(forms.CharField):

@@ -1,28 +1,147 @@
-"""Statuses of posts, deals and clients. Each account has its own."""
+"""Statuses of posts, deals and clients, and the pipelines of deals. Each account has its own."""
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Callable, Collection, Mapping
+from itertools import count
+from typing import Any, Self
 
 from django.db import IntegrityError, models, transaction
 from django.db.models import Q
 from django.dispatch import Signal
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext, gettext_noop
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import gettext_noop
 from psycopg.errors import ForeignKeyViolation
 
-from accounts.statuses.pipelines import Pipeline
+from accounts.account.models import DEFAULT_LOST_REASONS, DEFAULT_WON_REASONS, Account
 from core.db.locks import LockableQuerySet
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel, folded_fields
 from core.errors import FieldError
 from core.registry import Resource
-from core.rows.trimmed import NameKeyField, TrimmedCharField
+from core.rows.trimmed import NameKeyField, TrimmedCharField, name_key
 from core.search.declaration import Search
 
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise as StrPromise
+MAX_NAME = 255
+# The maximum length of the addition to the name of a moved status.
+MAX_SUFFIX = 100
 
-    from accounts.account.models import Account
+
+class Pipeline(Ordered, TenantModel):
+    """A way that deals take. Its stages are the statuses of deals that belong to it. Every account has at least one pipeline."""
+
+    api_resource = Resource("pipeline", _("Pipeline"), _("Pipelines"), icon="git-branch")
+
+    # The id of the pipeline that is created with an account. It is not taken from the account's counter, so accounts of all versions
+    # give the same ids to their other rows. The counter never gives it, because the account's host has it.
+    FIRST_ID = 1
+    # Pages translate this name (`pipeline_name`).
+    DEFAULT_NAME = gettext_noop("Sales")
+
+    name = TrimmedCharField(max_length=MAX_NAME)
+    name_key = NameKeyField(source="name", null=True)
+    position = models.IntegerField(default=0)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    search = Search(condition=Q())
+
+    objects = LockableQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "pipelines"
+        constraints = [models.UniqueConstraint(fields=["account", "name_key"], name="pipeline_name_key_unique")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @classmethod
+    def create_first(cls, account: Account) -> "Pipeline":
+        """Create the pipeline of a new account."""
+        return cls.objects.create(account=account, id=cls.FIRST_ID, name=cls.DEFAULT_NAME, position=1)
+
+    def siblings(self) -> "models.QuerySet[Pipeline]":
+        return self.account.pipelines.all()
+
+    def write(self, values: Mapping[str, object]) -> None:
+        """Insert the pipeline with the values, or update the fields in `values`. Without a position, a new pipeline comes last."""
+        for name, value in values.items():
+            setattr(self, name, value)
+        if self._state.adding:
+            if "position" not in values:
+                last = self.siblings().aggregate(last=models.Max("position"))["last"] or 0
+                self.position = min(last + 1, MAX_POSITION)
+            self.save(force_insert=True)
+        else:
+            self.save(update_fields={*values, *folded_fields(Pipeline, values), "updated_at"})
+
+    def copy_statuses(self, source: "Pipeline", *, name_of: Callable[[Any], str]) -> None:
+        """Create the statuses of another pipeline in this one. `name_of` returns the name of a copy. Each copy gets a code of its own."""
+        statuses = self.account.statuses_of_kind("deal")
+        codes = {name_key(code) for code in statuses.values_list("code", flat=True)}
+        for status in statuses.filter(pipeline_id=source.id):
+            code = first_free(codes, status.code, lambda base, number: f"{base[: MAX_NAME - 10]}-{number}")
+            codes.add(name_key(code))
+            values = {name: getattr(status, name) for name in ("color", "outcome", "probability", "rot_days")}
+            copy = type(status)(account=self.account, kind=status.kind)
+            copy.write({**values, "code": code, "name": name_of(status), "pipeline_id": self.id})
+
+    def erase(self, *, move_to: "Pipeline | None" = None) -> None:
+        """Delete the pipeline. The caller must lock all pipelines of the account before (`locked`).
+
+        With `move_to`, the statuses that deals have move to that pipeline, with their deals, and the other statuses are deleted. A moved
+        status whose name exists there gets the name of this pipeline in parentheses, and a number if needed.
+
+        Raise FieldError if the pipeline has statuses and `move_to` is None, or if it is the last one.
+        """
+        if not self.siblings().exclude(id=self.id).exists():
+            raise FieldError("pipeline", _("is the last one, and every account has one"))
+        if move_to is not None:
+            self._move_statuses(move_to)
+        try:
+            with transaction.atomic():
+                self.delete()
+        except IntegrityError as error:
+            if not isinstance(error.__cause__, ForeignKeyViolation):
+                raise
+            raise FieldError(
+                "pipeline", _("has statuses; move them to another one or delete them first"), "in_use"
+            ) from None
+
+    def _move_statuses(self, target: "Pipeline") -> None:
+        statuses = {status.id: status for status in self.account.statuses.filter(kind="deal").order_by("id").locked()}
+        names = {name_key(status.name) for status in statuses.values() if status.pipeline_id == target.id}
+        for status in statuses.values():
+            if status.pipeline_id != self.id:
+                continue
+            try:
+                status.erase()
+            except FieldError:
+                name = first_free(names, status.name, self._name_of_moved)
+                names.add(name_key(name))
+                status.write({"pipeline_id": target.id, "name": name})
+
+    def _name_of_moved(self, name: str, number: int) -> str:
+        suffix = f" ({self.name})" if number == 2 else f" ({self.name} {number - 1})"
+        # Both names may have 255 characters, the limit of the result.
+        suffix = suffix if len(suffix) <= MAX_SUFFIX else f" ({number - 1})"
+        return name[: MAX_NAME - len(suffix)] + suffix
+
+
+def list_pipelines(account: Account) -> list[Pipeline]:
+    """Return the pipelines of the account in their order."""
+    return list(account.pipelines.order_by("position", "id"))
+
+
+def first_free(taken: Collection[str], text: str, numbered: Callable[[str, int], str]) -> str:
+    """Return the text if it is not taken, else the first of `numbered(text, 2)`, `numbered(text, 3)`, … that is not taken.
+
+    `taken` has the keys of the other texts (`name_key`).
+    """
+    if name_key(text) not in taken:
+        return text
+    return next(candidate for number in count(2) if name_key(candidate := numbered(text, number)) not in taken)
+
 
 # Sent in the transaction that changes the outcome of a status of deals. Arguments: `status`.
 outcome_changed = Signal()
@@ -41,14 +160,7 @@ class Status(Ordered, TenantModel):
     Its code and its name are unique within the account and the kind, without regard to case and to the number of blanks.
     """
 
-    api_resource = Resource(
-        "status",
-        _("Status"),
-        _("Statuses"),
-        icon="list-checks",
-        collection="statuses",
-        viewset_path="accounts.statuses.api.statuses.StatusViewSet",
-    )
+    api_resource = Resource("status", _("Status"), _("Statuses"), icon="list-checks", collection="statuses")
 
     class Kind(models.TextChoices):
         POST = "post"
@@ -88,7 +200,7 @@ class Status(Ordered, TenantModel):
     # New statuses of posts with these codes are on the roadmap, unless the request sets `on_roadmap`.
     ROADMAP = ("planned", "started", "completed")
 
-    IN_USE: "dict[str, StrPromise]" = {
+    IN_USE: dict[str, Promise] = {
         Kind.POST: _("is in use by a post, perhaps one in the trash"),
         Kind.DEAL: _("is in use by a deal, perhaps one in the trash"),
         Kind.CLIENT: _("is in use by a client, perhaps one in the trash"),
@@ -137,7 +249,7 @@ class Status(Ordered, TenantModel):
         return self.code
 
     @classmethod
-    def defaults(cls, account: "Account", pipeline: Pipeline) -> list["Status"]:
+    def defaults(cls, account: Account, pipeline: Pipeline) -> list["Status"]:
         """Return the statuses of a new account. Those of deals belong to the pipeline."""
         statuses = []
         for position, (kind, code, name, color, closed, *deal) in enumerate(cls.DEFAULTS, start=1):
@@ -242,3 +354,37 @@ class Status(Ordered, TenantModel):
             if not isinstance(error.__cause__, ForeignKeyViolation):
                 raise
             raise FieldError("status", self.IN_USE[self.kind], "in_use") from None
+
+
+# Names on pages, and the reasons for winning and losing deals
+
+# Default names are translated, and names that a team has chosen are not.
+DEFAULT_NAMES: dict[tuple[str, str], str] = {(kind, code): name for kind, code, name, *_ in Status.DEFAULTS}
+DEFAULT_NAMES[Status.Kind.DEAL, ""] = Status.NONE_NAME
+TRANSLATABLE_NAMES = frozenset(DEFAULT_NAMES.values())
+DEFAULT_REASONS = (*DEFAULT_WON_REASONS, *DEFAULT_LOST_REASONS)
+
+
+def status_name(status: Status | str) -> str:
+    """Return the name of a status, translated if it is a default name.
+
+    The value is a `Status`, or the former name of one as a string.
+    """
+    if isinstance(status, str):
+        return gettext(status) if status in TRANSLATABLE_NAMES else status
+    return gettext(status.name) if DEFAULT_NAMES.get((status.kind, status.code)) == status.name else status.name
+
+
+def pipeline_name(pipeline: Pipeline) -> str:
+    """Return the name of a pipeline, translated if it is the default name."""
+    return gettext(pipeline.name) if pipeline.name == Pipeline.DEFAULT_NAME else pipeline.name
+
+
+def reason_text(reason: str) -> str:
+    """Return a reason for winning or losing a deal, translated if it is a default one."""
+    return gettext(reason) if reason in DEFAULT_REASONS else reason
+
+
+def stored_reason(text: str) -> str:
+    """Return the default reason with this `reason_text`, or the text if there is none."""
+    return next((reason for reason in DEFAULT_REASONS if gettext(reason) == text), text)

@@ -1,9 +1,7 @@
-"""The registration of statuses and pipelines (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.layout.navigation import is_admin
+from accounts.hosts.requests import is_admin
 from core.pages.navigation import MenuEntry, register
 
 register(

@@ -1,6 +1,4 @@
-"""Filters for templates: the names of statuses and pipelines."""
-
-from accounts.statuses.default_names import pipeline_name, status_name
+from accounts.statuses.models import pipeline_name, status_name
 from core.pages.templates import template_filter
 
 template_filter(pipeline_name)

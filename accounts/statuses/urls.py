@@ -1,7 +1,6 @@
 from django.urls import path
 
-from accounts.statuses.pages.deals import DealSettingsPage, PipelinePage
-from accounts.statuses.pages.statuses import StatusesPage, StatusPage
+from accounts.statuses.pages import DealSettingsPage, PipelinePage, StatusesPage, StatusPage
 
 urlpatterns = [
     path("app/account/statuses", StatusesPage.as_view(), name="accounts-statuses"),

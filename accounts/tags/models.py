@@ -1,22 +1,20 @@
 """Tags, and the numbers of resources that have them."""
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from django.db import connection, models
 from django.utils.translation import gettext_lazy as _
 
+from accounts.account.models import Account
 from core.db.tenancy import FoldedField, TenantModel, fold, foreign_object
 from core.rows.declared import TagNames
 from core.rows.trash import Trashable
 from core.rows.trimmed import TrimmedCharField, name_key, trim
 
-if TYPE_CHECKING:
-    from accounts.account.models import Account
-
 
 class TagQuerySet(models.QuerySet["Tag"]):
-    def get_or_create_named(self, account: "Account", names: list[str]) -> list["Tag"]:
+    def get_or_create_named(self, account: Account, names: list[str]) -> list["Tag"]:
         """Return the tags with these names, in the order of the names and without duplicates. Create the tags that do not exist.
 
         Names that differ only in case or blanks are the same tag.
@@ -35,13 +33,8 @@ class TagQuerySet(models.QuerySet["Tag"]):
 
     def in_use(self, kind: str) -> "models.QuerySet[Tag, Any]":
         """Return the id, name and count of the tags that resources of the kind have, most used first."""
-        return (
-            self.filter(counts__kind=kind)
-            .values("id", "name")
-            .annotate(count=models.Sum("counts__uses"))
-            .filter(count__gt=0)
-            .order_by("-count", "name_key", "id")
-        )
+        tags = self.filter(counts__kind=kind).values("id", "name").annotate(count=models.Sum("counts__uses"))
+        return tags.filter(count__gt=0).order_by("-count", "name_key", "id")
 
     def with_counts(self, counts: dict[str, int]) -> list[dict[str, object]]:
         """Return the same as `in_use`, with other counts, by the name of the tag."""
@@ -123,17 +116,11 @@ class TagCount(ShardedCount):
     tag_id = models.BigIntegerField()
     tag = foreign_object(Tag, "tag_id", on_delete=models.CASCADE, related_name="counts")
 
-    @classmethod
-    def change_counts(cls, account_id: int, kind: str, changes: dict[int, int]) -> None:
-        """Add to the counts of tags. `changes` maps the id of each tag to the number to add, which may be negative."""
-        cls.add(account_id, "tag_id", changes, kind=kind)
-
 
 class Tagged(Trashable):
     """A resource with tags. Its row stores the names of its tags, so that a read needs no other table."""
 
-    if TYPE_CHECKING:
-        account_id: int
+    account_id: int
 
     tags = TagNames(_("Tags"), models.TextField(), default=list)
 
@@ -141,7 +128,7 @@ class Tagged(Trashable):
         abstract = True
 
     @classmethod
-    def tag_all(cls, account: "Account", rows_with_names: list[tuple[Self, list[str]]]) -> None:
+    def tag_all(cls, account: Account, rows_with_names: list[tuple[Self, list[str]]]) -> None:
         """Give each row exactly the tags with the names listed for it, and update the counts.
 
         The caller must lock the rows before, and save them afterwards in the same transaction.
@@ -158,12 +145,7 @@ class Tagged(Trashable):
             removed.update(old_names.difference(row.tags))
         for tag in Tag.objects.filter(account=account, name__in=removed):
             changes[tag.id] -= removed[tag.name]
-        TagCount.change_counts(account.id, cls._tag_kind(), changes)
-
-    @classmethod
-    def _tag_kind(cls) -> str:
-        """Return the kind under which the tags are counted."""
-        return str(cls._meta.model_name)
+        TagCount.add(account.id, "tag_id", changes, kind=str(cls._meta.model_name))
 
     def detach(self) -> None:
         self._change_counts(-1)
@@ -176,4 +158,4 @@ class Tagged(Trashable):
     def _change_counts(self, number: int) -> None:
         """Add a number to the count of each of the resource's tags."""
         ids = Tag.objects.filter(account_id=self.account_id, name__in=self.tags).values_list("id", flat=True)
-        TagCount.change_counts(self.account_id, self._tag_kind(), dict.fromkeys(ids, number))
+        TagCount.add(self.account_id, "tag_id", dict.fromkeys(ids, number), kind=str(self._meta.model_name))

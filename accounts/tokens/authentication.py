@@ -8,7 +8,7 @@ from rest_framework.request import Request
 
 from accounts.sessions import throttling
 from accounts.sessions.authentication import account_request, attach_account
-from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
+from accounts.sessions.throttling import RefusalReason, Way, log_refusal
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
 

@@ -38,15 +38,16 @@ class APITokenQuerySet(models.QuerySet["APIToken"]):
             raise FieldError("tokens", _("can't be more than 50; revoke one first"))
         return self.make(user, label=label, expires_at=expires_at)
 
-    def make(self, user: User, *, label: str, expires_at: datetime | None = None) -> tuple["APIToken", str]:
-        """Create a token as `issue` does, without its checks. Use it for a user created in the same transaction."""
-        secret = "".join(secrets.choice(APIToken.ALPHABET) for _ in range(APIToken.SECRET_LENGTH))
-        return self.store(user, f"{secret}/{user.account.prefix}", label=label, expires_at=expires_at)
-
-    def store(
-        self, user: User, token: str, *, label: str, expires_at: datetime | None = None
+    def make(
+        self, user: User, *, label: str, expires_at: datetime | None = None, token: str = ""
     ) -> tuple["APIToken", str]:
-        """Store the digest of a token that the caller has created."""
+        """Create a token as `issue` does, without its checks. Use it for a user created in the same transaction.
+
+        `token` is a token that the caller has created. By default it is random.
+        """
+        if not token:
+            secret = "".join(secrets.choice(APIToken.ALPHABET) for _ in range(APIToken.SECRET_LENGTH))
+            token = f"{secret}/{user.account.prefix}"
         row = self.create(
             account_id=user.account_id,
             user_id=user.id,

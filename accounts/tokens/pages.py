@@ -1,4 +1,4 @@
-"""The form of a new token, and the action that revokes one."""
+"""The form of a new token, the action that revokes one, and the token that was created during the visit."""
 
 from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
@@ -15,14 +15,15 @@ from django.utils.translation import gettext_lazy
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.sessions import throttling
-from accounts.sessions.cookies import CODE_COOKIE
-from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
-from accounts.sign_in.codes import CodeExpired, SignInCode
+from accounts.sessions.cookies import CODE_COOKIE, MAX_COOKIE_LENGTH, VISIT_TOKEN_COOKIE, set_cookie
+from accounts.sessions.throttling import RefusalReason, Way, log_refusal
 from accounts.sign_in.forms import Code, CurrentPassword, too_many_attempts, verify_current_password
+from accounts.sign_in.models import CodeExpired, SignInCode
 from accounts.tokens.models import APIToken
 from core.db.transactions import in_transaction
 from core.errors import Throttled
 from core.pages.base import Page, redirect
+from core.sealing import SealError, seal, unseal
 
 MAX_LIFETIME = timedelta(days=3650)
 
@@ -138,3 +139,32 @@ class RevokeToken(Page):
         revoke = partial(request.user.revoke_token, id, by=request.user)
         self.perform(revoke, success_message=_("“%(label)s” is revoked.") % {"label": token.label or token.hint})
         return redirect("accounts-tokens")
+
+
+# The token that a user created during this visit, for the code of the examples
+#
+# Only the digest of a token is stored. Until the browser is closed or the user signs out, the token itself is in an encrypted cookie
+# that scripts cannot read. It is valid only together with the session in which the token was created.
+
+SEAL_PURPOSE = "visit token"
+
+
+def set_visit_token(request: UserRequest, response: HttpResponse, token: str) -> None:
+    """Store a token for the rest of the visit."""
+    sealed = seal([request.account.id, request.session.id, token], SEAL_PURPOSE)
+    set_cookie(response, VISIT_TOKEN_COOKIE, sealed, None, samesite="Strict")
+
+
+def read_visit_token(request: UserRequest) -> str:
+    """Return the token of this visit. Return "" if there is none, or if it has been revoked or has expired."""
+    sealed = request.COOKIES.get(VISIT_TOKEN_COOKIE, "")
+    if not 0 < len(sealed) <= MAX_COOKIE_LENGTH:
+        return ""
+    try:
+        account_id, session_id, token = unseal(sealed, SEAL_PURPOSE)
+    except SealError:
+        return ""
+    if (account_id, session_id) != (request.account.id, request.session.id):
+        return ""
+    row = APIToken.objects.find_by_token(token)
+    return token if row is not None and row.user.pk == request.user.pk else ""

@@ -6,23 +6,21 @@ from django.http import Http404, HttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.roles.permissions import IsAdmin
 from core.api.lists import Paged
-from core.api.resources import ResourceViewSet
 from core.api.serializers import format_time
 from core.api.views import JSONViewSet
-from core.db.transactions import in_transaction
+from core.db.transactions import transactional
 from core.errors import FieldError
+from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
+from core.openapi.schema import JSONOperationSchema
+from core.openapi.values import ID, NAME, TIME, JSONSchema, array_of, object_of, one_of, or_null
 from core.registry import registry
 from core.rows.trash import Trashable, restore, trash_contents
 
 
-class TrashViewSet(Paged, JSONViewSet):
-    account: Account
-    request: APIRequest
-
+class TrashViewSet(TypedViewSet, Paged, JSONViewSet):
     permission_classes = [IsAdmin]
 
     def selected_models(self) -> dict[str, type[Trashable]]:
@@ -47,14 +45,26 @@ class TrashViewSet(Paged, JSONViewSet):
             "trashed_by_id": row["trashed_by_id"],
         }
 
-    def restore(self, request: Request, id: int) -> HttpResponse:
-        def act() -> tuple[ResourceViewSet, object]:
-            self.check()
-            restored = restore(self.account, self.selected_models(), id)
-            if restored is None:
-                raise Http404
-            viewset = registry.trashable()[restored[0]].viewset(request=request)
-            return viewset, viewset.find_object(id, locked=False)
+    @transactional
+    def restore(self, request: APIRequest, id: int) -> HttpResponse:
+        self.check()
+        restored = restore(self.account, self.selected_models(), id)
+        if restored is None:
+            raise Http404
+        viewset = registry.trashable()[restored[0]].viewset(request=request)
+        return Response(viewset.represent(viewset.find_object(id, locked=False)))
 
-        viewset, row = in_transaction(act)
-        return Response(viewset.represent(row))
+
+# The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+
+def restored_schema(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    """Return the schema of a restored resource, which may be of any kind."""
+    viewsets = [resource.viewset for _, resource in sorted(registry.trashable().items())]
+    return {"oneOf": [schema.output_component(viewset.serializer_class) for viewset in viewsets]}
+
+
+QUERY_PARAMETERS["list_trash"] = QUERY_PARAMETERS["restore"] = {"resource": one_of(sorted(registry.trashable()))}
+TRASHED = object_of(id=ID, resource=NAME, name=NAME, trashed_at=TIME, trashed_by_id=or_null(ID))
+RESPONSES["list_trash"] = array_of(TRASHED)
+RESPONSES["restore"] = restored_schema

@@ -3,8 +3,8 @@
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from accounts.hosts.requests import UserRequest
 from accounts.layout.settings import SettingsPage, parse_id
@@ -16,7 +16,7 @@ from core.registry import registry
 from core.rows.trash import KEPT_FOR, restore, trash_contents
 
 # The error if another resource has taken the name meanwhile.
-TAKEN = gettext_lazy("It can't be restored yet, as another one has its name now. Rename that one first.")
+TAKEN = _("It can't be restored yet, as another one has its name now. Rename that one first.")
 
 
 class TrashPage(SettingsPage):
@@ -31,16 +31,14 @@ class TrashPage(SettingsPage):
             raise Http404
         page = self.read_page()
         models = {key: model for key, model in registry.trashable_models().items() if kind in ("", key)}
-        rows_and_next = list(trash_contents(request.account, models, limit=page.stop)[page.start : page.stop])
-        rows = rows_and_next[: page.size]
+        found = list(trash_contents(request.account, models, limit=page.stop)[page.start : page.stop])
+        rows = found[: page.size]
         users = request.account.users.filter(id__in={row["trashed_by_id"] for row in rows})
         users_by_id = {user.id: user for user in users} if rows else {}
         for row in rows:
             row["kind"] = resources[row["resource"]]
             row["by"], row["until"] = users_by_id.get(row["trashed_by_id"]), row["trashed_at"] + KEPT_FOR
-        return self.render(
-            rows=rows, page=page, more=len(rows_and_next) > page.size, kind=kind, kinds=resources.values()
-        )
+        return self.render(rows=rows, page=page, more=len(found) > page.size, kind=kind, kinds=resources.values())
 
     def restore(self, request: UserRequest) -> HttpResponse:
         id, kind = parse_id(request.POST.get("id")), request.POST.get("kind", "")
@@ -54,7 +52,7 @@ class TrashPage(SettingsPage):
                 messages.error(request, TAKEN if error.code == "taken" else error_sentence(error))
         else:
             if restored is None:
-                messages.error(request, _("It is no longer in the trash."))
+                messages.error(request, gettext("It is no longer in the trash."))
             else:
-                messages.success(request, _("%(name)s is restored.") % {"name": restored[1]})
+                messages.success(request, gettext("%(name)s is restored.") % {"name": restored[1]})
         return redirect(safe_path(request, request.POST.get("next"), reverse("accounts-trash")))

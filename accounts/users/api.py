@@ -9,32 +9,43 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
-from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from accounts.users.models import User
-from accounts.users.names import INVISIBLE_MESSAGE, has_invisible
-from accounts.users.password_rules import find_password_errors
+from accounts.users.names import INVISIBLE_MESSAGE, find_password_errors, has_invisible
 from core.api.fields import MAX_NAME_LENGTH, ChoiceField, EmailField, IntegerField, RelatedField, TextField
 from core.api.lists import Listing
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.text import is_xml_text
-from core.db.transactions import in_transaction
+from core.db.transactions import transactional
 from core.errors import FieldErrors
+from core.openapi.fields import NON_XML_CHARACTERS, WHITE_SPACE, TextExtension
+from core.openapi.operations import BODIES, SHAPES, Shape
+from core.openapi.values import JSONSchema
 from core.rows.trimmed import trim
 
 
-class UniqueName(TextField):
-    """A login or an e-mail that neither equals nor looks like a login or an e-mail of another user of the account."""
+class VisibleText(TextField):
+    """A text without invisible characters."""
 
-    parent: "NewUserSerializer"  # the only serializer with such fields
-    default_error_messages = {"taken": _("is already taken"), "invisible": INVISIBLE_MESSAGE}
+    default_error_messages = {"invisible": INVISIBLE_MESSAGE}
 
     def to_internal_value(self, data: object) -> str:
         text = cast(str, super().to_internal_value(data))
         if has_invisible(text):
             self.fail("invisible")
+        return text
+
+
+class UniqueName(VisibleText):
+    """A login or an e-mail that neither equals nor looks like a login or an e-mail of another user of the account."""
+
+    parent: "NewUserSerializer"  # the only serializer with such fields
+    default_error_messages = {"taken": _("is already taken")}
+
+    def to_internal_value(self, data: object) -> str:
+        text = super().to_internal_value(data)
         if text in self.parent.taken:
             self.fail("taken")
         return text
@@ -99,11 +110,8 @@ class UserGroupSerializer(ResourceSerializer):
     group_id = RelatedField("user_groups")
 
 
-class UserViewSet(Listing, JSONViewSet):
+class UserViewSet(TypedViewSet, Listing, JSONViewSet):
     """List of the active users of the team, and the group of each. Only these users can be responsible for resources."""
-
-    account: Account
-    request: APIRequest
 
     serializer_class = UserSerializer
     permission_classes = [IsAdminOrTeamReadOnly]
@@ -112,30 +120,47 @@ class UserViewSet(Listing, JSONViewSet):
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
         return Response(self.represent(self.get_object()))
 
+    @transactional
     def update(self, request: APIRequest, id: int) -> HttpResponse:
-        def act() -> User:
-            user: User = self.get_object()
-            serializer = UserGroupSerializer(
-                user, data=self.body.get("user"), partial=True, context=self.get_serializer_context()
-            )
-            self.check(user=serializer)
-            if "group_id" in serializer.values:
-                user.change_group(serializer.values["group_id"], by=request.user)
-            return user
+        user: User = self.get_object()
+        context = self.get_serializer_context()
+        serializer = UserGroupSerializer(user, data=self.body.get("user"), partial=True, context=context)
+        self.check(user=serializer)
+        if "group_id" in serializer.values:
+            user.change_group(serializer.values["group_id"], by=request.user)
+        return Response(self.represent(user))
 
-        return Response(self.represent(in_transaction(act)))
-
+    @transactional
     def end_sessions(self, request: APIRequest, id: int) -> HttpResponse:
         """End the sessions of a user on the pages, whatever the user's role."""
-
-        def act() -> None:
-            user = get_object_or_404(self.account.users, id=id)
-            user.account = self.account
-            self.check()
-            user.end_sessions(by=request.user)
-
-        in_transaction(act)
+        user = get_object_or_404(self.account.users, id=id)
+        user.account = self.account
+        self.check()
+        user.end_sessions(by=request.user)
         return Response("ok")
 
     def get_queryset(self) -> QuerySet[User]:
         return self.account.users.team()
+
+
+# The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+SHAPES[UserSerializer] = Shape(User)
+SHAPES[NewUserSerializer] = Shape(User, computed=frozenset({"role"}))
+BODIES["update_user"] = {"user": UserGroupSerializer}
+
+
+class LoginExtension(TextExtension):
+    target_class = UniqueLogin
+
+    def request_schema(self) -> JSONSchema:
+        inner, end = f"[^:{NON_XML_CHARACTERS}]", f"[^:{NON_XML_CHARACTERS}{WHITE_SPACE}]"
+        pattern = f"^{end}({inner}*{end})?$"
+        return {"type": ["string", "number"], "maxLength": self.target.max_length, "pattern": pattern}
+
+
+class PasswordExtension(TextExtension):
+    target_class = Password
+
+    def query_schema(self) -> JSONSchema:
+        return {**super().query_schema(), "minLength": 8, "format": "password"}

@@ -9,8 +9,7 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
 from accounts.users.models import User
-from accounts.users.names import has_invisible
-from accounts.users.password_rules import find_password_errors
+from accounts.users.names import find_password_errors, has_invisible
 from core.db.tenancy import fold
 from core.rows.trimmed import fold_email
 

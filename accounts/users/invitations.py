@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.account.models import Account
 from accounts.roles.models import Role, RoleMixin
 from accounts.users.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.users.names import check_visible
@@ -21,14 +22,11 @@ from core.http.throttling import HOUR
 from core.limits.rate_limits import hit
 from core.rows.trimmed import EmailKeyField, TrimmedCharField, fold_email
 
-if TYPE_CHECKING:
-    from accounts.account.models import Account
-
 
 class InvitationQuerySet(models.QuerySet["Invitation"]):
     @transaction.atomic
     def invite(
-        self, account: "Account", *, email: str, role: str, by: RoleMixin, site_ids: Iterable[int] = ()
+        self, account: Account, *, email: str, role: str, by: RoleMixin, site_ids: Iterable[int] = ()
     ) -> tuple["Invitation", str]:
         """Create an invitation for an e-mail address, or replace its earlier invitation. Return the invitation and the secret for the link.
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import Any, Protocol, Self
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -19,8 +19,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account, AgentsSee
-from accounts.roles.models import ADMINS, TEAM, Role, RoleMixin, RoleQuerySet
+from accounts.roles.models import ADMINS, TEAM, Role, RoleMixin
 from accounts.users.delivery import NotificationDelivery
+from accounts.users.invitations import Invitation
 from accounts.users.names import (
     SkeletonField,
     check_visible,
@@ -37,9 +38,6 @@ from core.rows.access import ALL_ROWS, Access
 from core.rows.trimmed import EmailKeyField, TrimmedCharField, fold_email
 from core.search.declaration import Search
 
-if TYPE_CHECKING:
-    from accounts.users.invitations import Invitation
-
 # Sent in the transaction in which a person joins an account by signing up or by an invitation. Arguments: `user`, and `site_ids`, the ids of the
 # sites to which the user was invited.
 user_joined = Signal()
@@ -50,7 +48,7 @@ access_ended = Signal()
 
 
 class AdmittingSite(Protocol):
-    """The attributes of a site (`accounts.hosts.sites.Site`) that decide who signs in there."""
+    """The attributes of a site (`accounts.hosts.addresses.Site`) that decide who signs in there."""
 
     id: int
     account: Account
@@ -78,7 +76,15 @@ class CodeRecipient:
 PRIVATE_NAMES = ("email", "login")
 
 
-class UserQuerySet(RoleQuerySet):
+class UserQuerySet(models.QuerySet[Any]):
+    def all_team(self) -> Self:
+        """Return the team including deactivated users, ordered by name."""
+        return self.filter(role__in=TEAM).order_by("name", "id")
+
+    def members(self) -> Self:
+        """Return the users with the role member, newest first."""
+        return self.filter(role=Role.MEMBER).order_by("-id")
+
     def with_private_names_for(self, reader: "User") -> Self:
         """Annotate `shown_login` and `shown_email`, which are blank for a reader who may not see the values of this user."""
         if reader.is_team:
@@ -113,7 +119,7 @@ class UserQuerySet(RoleQuerySet):
     def create_for(self, account: Account, *, login: str, email: str, password: str | None, **fields: object) -> "User":
         """Create a user without checking whether the names are free. Raise FieldErrors for names with format characters or a website.
 
-        A user without a password (None) signs in with codes (`accounts.sign_in.codes`).
+        A user without a password (None) signs in with codes (`accounts.sign_in.models`).
         """
         check_visible(login=login, email=email)
         # Everyone sees the name. A login may be an e-mail address, of which only the team may see more than the local part.
@@ -176,7 +182,7 @@ class UserQuerySet(RoleQuerySet):
 
     @transaction.atomic(savepoint=False)
     def accept(
-        self, invitation: "Invitation", *, login: str, password: str | None, name: str, language: str | None = None
+        self, invitation: Invitation, *, login: str, password: str | None, name: str, language: str | None = None
     ) -> "User | None":
         """Create a user with the invitation's role.
 
@@ -189,7 +195,7 @@ class UserQuerySet(RoleQuerySet):
         if sender is None or not invitation.is_authorized_by(sender):
             return None
         # A concurrent transaction waits here for the lock of the row, and then deletes nothing.
-        same = type(invitation).objects.pending().filter(pk=invitation.pk, digest=invitation.digest)
+        same = Invitation.objects.pending().filter(pk=invitation.pk, digest=invitation.digest)
         if not same.delete()[0]:
             return None
         return self.sign_up(
@@ -375,7 +381,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         return Access((self.id, *colleagues.exclude(id=self.id).order_by("id").values_list("id", flat=True)))
 
     def link_subject(self, purpose: str) -> tuple[object, ...]:
-        """Return the subject of links for the purpose (see `accounts.mail.links`). A change of password or e-mail invalidates them."""
+        """Return the subject of links for the purpose (see `accounts.mail.sending`). A change of password or e-mail invalidates them."""
         return purpose, self.account_id, self.id, self.password, self.email
 
     @transaction.atomic(savepoint=False)
@@ -387,14 +393,14 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         # An unchanged login is not checked, because it may be older than the check for lookalikes.
         if fold(login) != self.login_key:
             User.objects.check_free(self.account_id, exclude_id=self.id, login=login)
-        self._change(login=login, name=name, **values)
+        self.change(login=login, name=name, **values)
 
     @transaction.atomic(savepoint=False)
     def change_email(self, email: str) -> None:
         """Save the e-mail. Raise FieldErrors if it equals or looks like that of another user."""
         if fold_email(email) != self.email_key:
             User.objects.check_free(self.account_id, exclude_id=self.id, email=email)
-        self._change(email=email)
+        self.change(email=email)
         self.reset_bounces()
         email_changed.send(User, user=self)
 
@@ -423,11 +429,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         self.bounces, self.bounced_at = 0, None
         self.save(update_fields=["bounces", "bounced_at"])
 
-    def change_preferences(self, **values: object) -> None:
-        """Save preferences, such as the language or the settings of notifications."""
-        self._change(**values)
-
-    def _change(self, **values: object) -> None:
+    def change(self, **values: object) -> None:
+        """Save fields, such as preferences, without any checks."""
         for name, value in values.items():
             setattr(self, name, value)
         keys = [f"{name}_{kind}" for name in ("login", "email") if name in values for kind in ("key", "skeleton")]
@@ -457,9 +460,7 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
 def _user_for_password_reset(account_id: int, key: str, email_key: str) -> models.QuerySet[Any, Any]:
     """Return one row in any case: the user's columns, or nulls if no user has the name."""
     known = Q(users__login_key=key) | Q(users__email_key=email_key)
-    by_login_first = models.Case(
-        models.When(known__login_key=key, then=0), default=1, output_field=models.IntegerField()
-    )
+    by_login_first = Case(When(known__login_key=key, then=0), default=1, output_field=models.IntegerField())
     accounts = Account.objects.filter(id=account_id)
     rows = accounts.annotate(known=models.FilteredRelation("users", condition=known)).order_by(by_login_first)
     columns = ("id", "login", "email", "password", "language", "is_active")
@@ -468,6 +469,6 @@ def _user_for_password_reset(account_id: int, key: str, email_key: str) -> model
 
 @prepared(account_id=int, key=str, email_key=str)
 def _user_by_login(account_id: int, key: str, email_key: str) -> models.QuerySet[User]:
-    by_login_first = models.Case(models.When(login_key=key, then=0), default=1, output_field=models.IntegerField())
+    by_login_first = Case(When(login_key=key, then=0), default=1, output_field=models.IntegerField())
     users = User.objects.filter(Q(login_key=key) | Q(email_key=email_key), account_id=account_id)
     return users.select_related("account").order_by(by_login_first)[:1]

@@ -1,4 +1,4 @@
-"""Rules for names that identify a user or a forum to people: allowed characters, and detection of names that look alike.
+"""Rules for passwords, and for names that identify a user or a forum to people: allowed characters, and detection of names that look alike.
 
 Two names look alike if they have the same skeleton (UTS #39, after NFKC and case folding) and differ in a character outside of
 ASCII. Names that differ in ASCII characters only are accepted, even if they look alike, such as `user1` and `userl`: programs
@@ -12,6 +12,9 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -142,3 +145,23 @@ class SkeletonField(FoldedField):
     """The skeleton of another field."""
 
     derive = staticmethod(skeleton)
+
+
+# The rules for new passwords (`AUTH_PASSWORD_VALIDATORS`), by the code of Django's validators. Django's own messages are sentences, and it
+# translates them in the admin app, which is not installed.
+PASSWORD_ERRORS = {
+    "password_too_short": _("is too short (minimum is 8 characters)"),
+    "password_too_common": _("is too common"),
+    "password_entirely_numeric": _("can't be entirely numeric"),
+    "password_too_similar": _("is too similar to the login, the e-mail or the name"),
+}
+
+
+def find_password_errors(password: str, user: AbstractBaseUser) -> list[FieldError]:
+    """Return an error for each rule that a new password of the user breaks."""
+    try:
+        validate_password(password, user)
+    except ValidationError as caught:
+        codes = [str(error.code) for error in caught.error_list]
+        return [FieldError("", PASSWORD_ERRORS[code], code) for code in codes]
+    return []

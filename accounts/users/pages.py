@@ -2,25 +2,27 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.account.models import Account
+from accounts.hosts.addresses import sites
 from accounts.hosts.names import public_url
 from accounts.hosts.requests import UserRequest
-from accounts.hosts.sites import sites
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
 from accounts.mail import sending as mail
-from accounts.mail.limits import Purpose, count_email
+from accounts.mail.sending import Purpose, count_email
 from accounts.users.forms import EmailFormField
 from accounts.users.invitations import Invitation
 from accounts.users.models import User
@@ -31,12 +33,8 @@ from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.search.queries import MAX_QUERY_LENGTH, MAX_RESULTS, search, search_transaction
 
-if TYPE_CHECKING:
-    from django.db.models import QuerySet
-    from django.utils.functional import _StrPromise as StrPromise
-
 Role = User.Role
-ROLE_NAMES: "dict[str, StrPromise]" = {
+ROLE_NAMES: dict[str, Promise] = {
     Role.OWNER: pgettext_lazy("role", "Owner"),
     Role.ADMIN: pgettext_lazy("role", "Admin"),
     Role.AGENT: pgettext_lazy("role", "Agent"),
@@ -115,7 +113,7 @@ class UserGroupForm(Form):
         self.set_choices("group_id", [("", _("No group")), *groups[:MAX_GROUPS]])
 
 
-def find_users(account: Account, users: "QuerySet[User]", q: str, page: ListPage) -> list[User]:
+def find_users(account: Account, users: QuerySet[User], q: str, page: ListPage) -> list[User]:
     """Return those of the users that the page shows, and the first user of the next page, if there is one.
 
     With a query `q`, search the users, and order them by rank.
@@ -253,11 +251,7 @@ class UserPage(SettingsPage):
     actions = {
         "role": "change_role",
         "group": "change_group",
-        "deactivate": "deactivate",
-        "reactivate": "reactivate",
-        "revoke": "revoke",
-        "end_sessions": "end_sessions",
-        "retry_email": "retry_email",
+        **{name: name for name in ("deactivate", "reactivate", "revoke", "end_sessions", "retry_email")},
     }
 
     def find(self, id: int) -> User:

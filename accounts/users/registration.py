@@ -1,8 +1,6 @@
-"""The registration of users (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 
-from accounts.layout.navigation import is_admin
+from accounts.hosts.requests import is_admin
 from core.pages.navigation import MenuEntry, register
 from core.registry import newest_id, registry
 

@@ -41,7 +41,7 @@ def create_demo_account(*, bare: bool) -> Account:
         partner_key="demo-partner",
     )
     account.tokens.all().delete()
-    APIToken.objects.store(owner, demo_token(), label="Demo")
+    APIToken.objects.make(owner, token=demo_token(), label="Demo")
     builder = DemoBuilder(account, owner)
     builder.add_first_posts()
     if not bare:

@@ -1,7 +1,8 @@
 """Transactions that are retried after a conflict with a concurrent transaction."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial, wraps
+from typing import ParamSpec, TypeVar
 
 from django.db import IntegrityError, OperationalError, connection, transaction
 from psycopg.errors import DeadlockDetected, ForeignKeyViolation, UniqueViolation
@@ -9,6 +10,7 @@ from psycopg.errors import DeadlockDetected, ForeignKeyViolation, UniqueViolatio
 from core.db.derived import compute_at_end
 from core.errors import ConcurrentUpdate
 
+Params = ParamSpec("Params")
 Result = TypeVar("Result")
 
 MAX_ATTEMPTS = 4
@@ -28,6 +30,16 @@ def in_transaction(function: Callable[[], Result]) -> Result:
             return function()
 
     return _retry(act)
+
+
+def transactional(function: Callable[Params, Result]) -> Callable[Params, Result]:
+    """Decorate a function whose calls are each a transaction (`in_transaction`)."""
+
+    @wraps(function)
+    def call(*args: Params.args, **kwargs: Params.kwargs) -> Result:
+        return in_transaction(partial(function, *args, **kwargs))
+
+    return call
 
 
 def without_transaction(function: Callable[[], Result]) -> Result:

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsTeam
 from accounts.tags.api import TagFilter
 from accounts.users.models import User

@@ -23,7 +23,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.access.rows import AccessQuerySet
+from accounts.access.models import AccessQuerySet
 from accounts.account.models import Account
 from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.models import Status

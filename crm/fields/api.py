@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api import fields
 from core.api.additional_fields import AdditionalFieldsField, AdditionalFieldsSerializer, AnyScalarField, FieldTypes

@@ -7,7 +7,7 @@ from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsTeam
 from core.api.fields import ChoiceField, DateTimeField, IntegerField, RelatedField, TextField, WireField
 from core.api.filters import ListFilters, WireFilter, link_filter

@@ -8,7 +8,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.access.rows import AccessQuerySet
+from accounts.access.models import AccessQuerySet
 from accounts.mentions.parsing import mentioned_team
 from accounts.users.models import User
 from core.db.tenancy import FoldedField

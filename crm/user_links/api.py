@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from core.api.fields import ChoiceField, IntegerField, RelatedField
 from core.api.filters import ListFilters, WireFilter, link_filter
 from core.api.lists import Paged

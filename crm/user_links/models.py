@@ -13,7 +13,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.access.rows import AccessQuerySet
+from accounts.access.models import AccessQuerySet
 from accounts.account.models import Account
 from accounts.users.models import User
 from core.changes.followers import ChangeFollower

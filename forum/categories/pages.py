@@ -7,9 +7,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.layout import ordering
 from accounts.layout.forms import Form
-from accounts.layout.settings import SettingsPage, parse_id
+from accounts.layout.settings import SettingsPage, move_row, parse_id
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from forum.categories.models import Category
@@ -70,9 +69,10 @@ class CategoriesPage(CreatingPage, SettingsPage):
 
     def move(self, request: ForumUserRequest) -> HttpResponse:
         self.find()
-        id = parse_id(request.POST.get("id"))
-        row = request.account.categories.of_forum(self.forum.id).filter(id=id).first() if id else None
-        return ordering.move(self, row, self.redirect_to_categories())
+        row = (
+            request.account.categories.of_forum(self.forum.id).filter(id=parse_id(request.POST.get("id")) or 0).first()
+        )
+        return move_row(self, row, self.redirect_to_categories())
 
     def redirect_to_categories(self) -> HttpResponse:
         return redirect("forum-settings-categories", query={"forum": self.forum.id})

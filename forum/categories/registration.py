@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.layout.navigation import is_admin
+from accounts.hosts.requests import is_admin
 from core.pages.navigation import MenuEntry, register
 
 register(

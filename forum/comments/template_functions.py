@@ -6,7 +6,7 @@ from django.urls import reverse
 from jinja2 import pass_context
 from jinja2.runtime import Context
 
-from accounts.sign_in.pages.code import CodeRequestForm
+from accounts.sign_in.pages.sign_in import CodeRequestForm
 from accounts.users.models import User
 from core.pages.templates import template_filter, template_function
 from forum.comments.pages import CommentForm

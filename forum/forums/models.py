@@ -31,12 +31,12 @@ class ForumQuerySet(models.QuerySet["Forum"]):
         )
 
     def find_at_host(self, account_id: int, host_id: int) -> tuple[int, str] | None:
-        """Return the id and the name of the forum of a host (`accounts.hosts.sites`)."""
+        """Return the id and the name of the forum of a host (`accounts.hosts.addresses`)."""
         result: tuple[int, str] | None = _forum_at_host.first(account_id=account_id, host_id=host_id)
         return result
 
     def with_account(self, account_id: int, id: int) -> "Forum | None":
-        """Return the forum with its account, read in one statement (`accounts.hosts.sites`)."""
+        """Return the forum with its account, read in one statement (`accounts.hosts.addresses`)."""
         result: Forum | None = _forum_with_account.first(account_id=account_id, id=id)
         return result
 

@@ -7,9 +7,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.account_creation.creation import account_created
+from accounts.hosts.addresses import sites
 from accounts.hosts.models import Host
-from accounts.hosts.sites import sites
-from accounts.layout.navigation import is_admin
+from accounts.hosts.requests import is_admin
 from accounts.users.models import User, user_joined
 from core.pages.navigation import MenuEntry, register
 from forum.forums.membership import ForumMember

@@ -12,7 +12,7 @@ from accounts.hosts.requests import PageRequest, UserRequest
 from core.db.text import replace_non_xml
 
 if TYPE_CHECKING:
-    from accounts.hosts.api_requests import APIRequest
+    from accounts.hosts.api import APIRequest
     from forum.forums.models import Forum
 
 

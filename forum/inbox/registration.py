@@ -4,8 +4,7 @@ from typing import cast
 
 from django.utils.translation import gettext_lazy as _
 
-from accounts.hosts.requests import PageRequest
-from accounts.layout.navigation import is_team
+from accounts.hosts.requests import PageRequest, is_team
 from core.pages.navigation import MenuEntry, register
 from forum.forums.models import Forum
 from forum.forums.requests import has_forum

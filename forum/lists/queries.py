@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Exists, F, OuterRef, Q, Subquery, Value
 from django.db.models.expressions import Combinable, RawSQL
 
-from accounts.access.rows import AccessQuerySet
+from accounts.access.models import AccessQuerySet
 from accounts.account.models import Account
 from accounts.statuses.models import Status
 from accounts.users.models import User

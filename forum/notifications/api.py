@@ -5,7 +5,7 @@ from django.utils.translation import override
 from rest_framework.response import Response
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsAuthenticated
 from core.api.fields import BooleanField
 from core.api.filters import ListFilters, WireFilter

@@ -11,19 +11,19 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts.account.branding import Look
-from accounts.account.models import Account
+from accounts.account.models import Account, Look
 from accounts.hosts.names import full_name, public_url
-from accounts.mail import links
-from accounts.mail.content import Block, as_html, as_text
 from accounts.mail.sending import (
     MAIL_QUEUE,
     RETRY_DELAYS,
     TIME_LIMIT,
+    Block,
     deliver_to_user,
     from_address,
     make_message,
+    render_blocks,
     seconds_over_limit,
+    sign_link,
     single_line,
     supported_language,
 )
@@ -148,8 +148,7 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
         )
         reason = _("You receive this e-mail because %(reason)s.") % {"reason": reason_of(rows, user)}
         look = Look.read(account, name=sender.name, host=sender.host)
-        text = as_text(blocks, reason, unsubscribe_url)
-        html = as_html(subject, blocks, look, reason, unsubscribe_url)
+        text, html = render_blocks(subject, blocks, look, reason, unsubscribe_url)
     headers = {
         "List-Id": f"<notifications.{full_name(account.prefix)}>",
         "List-Unsubscribe": f"<{unsubscribe_url}>",
@@ -270,6 +269,6 @@ def _rest(rows: list[Notification]) -> list[Block]:
 
 def unsubscribe_address(user: User, sender: Sender, post_id: int | None) -> str:
     """Return the URL of the page to unsubscribe. The link does not expire, and needs no sign-in."""
-    token = links.sign({"post": post_id}, UNSUBSCRIBE, user.account_id, user.id)
+    token = sign_link({"post": post_id}, UNSUBSCRIBE, user.account_id, user.id)
     path = reverse("forum-unsubscribe", query={"user": user.id, "token": token})
     return public_url(sender.host) + path

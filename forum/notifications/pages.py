@@ -12,8 +12,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.hosts.names import public_url
 from accounts.layout.settings import parse_id
-from accounts.mail import links
-from accounts.mail.sending import supported_language
+from accounts.mail.sending import read_link, supported_language
 from accounts.sign_in.pages.email_links import render_invalid_link
 from accounts.users.delivery import NotificationDelivery
 from accounts.users.models import User
@@ -118,7 +117,7 @@ class UnsubscribePage(Page):
         user = account.users.filter(id=parse_id(query.get("user")) or 0).first()
         if user is None:
             return None
-        payload = links.read(query.get("token", ""), UNSUBSCRIBE, account.id, user.id, expires=False)
+        payload = read_link(query.get("token", ""), UNSUBSCRIBE, account.id, user.id, expires=False)
         if payload is None:
             return None
         posts = account.posts.visible_to(user).without_tasks()
@@ -140,7 +139,7 @@ class UnsubscribePage(Page):
         if stop == "post" and post is not None:
             in_transaction(lambda: Follow.objects.choose(post, by=user, follows=False))
         elif stop:
-            in_transaction(lambda: user.change_preferences(delivery=NotificationDelivery.NEVER))
+            in_transaction(lambda: user.change(delivery=NotificationDelivery.NEVER))
         # The language of the e-mail.
         with override(supported_language(user.language or request.account.language)):
             return self.render(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.statuses.default_names import status_name
+from accounts.statuses.models import status_name
 from forum.activities.models import Activity
 from forum.notifications.models import Notification, NotificationReason, note_source
 from forum.texts.markdown import as_plain_text, excerpt, truncate

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.models import Status
 from accounts.tags.api import TagFilter

@@ -1,6 +1,6 @@
 """The schemas of posts in the OpenAPI document, as far as views and serializers do not tell them."""
 
-from accounts.tags.openapi import TAGS
+from accounts.tags.api import TAGS
 from core.openapi.fields import describe_field
 from core.openapi.operations import BODIES, RESPONSES, SHAPES, Shape
 from core.openapi.schema import JSONOperationSchema

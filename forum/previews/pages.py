@@ -6,8 +6,7 @@ from django.http import Http404, HttpResponse, HttpResponseNotModified
 from django.urls import reverse
 from django.utils.translation import get_language
 
-from accounts.statuses.default_names import status_name
-from accounts.statuses.models import Status
+from accounts.statuses.models import Status, status_name
 from core.http import throttling
 from core.pages.base import base_url
 from forum.forums.models import Forum

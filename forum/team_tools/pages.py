@@ -14,8 +14,7 @@ from django.utils.translation import gettext_lazy, ngettext_lazy
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.roles.models import ASSIGNABLE
-from accounts.statuses.default_names import status_name
-from accounts.statuses.models import Status
+from accounts.statuses.models import Status, status_name
 from accounts.tags.api import tags_in_use
 from core.api.fields import MAX_TEXT_LENGTH, TagsField
 from core.db.text import replace_non_xml

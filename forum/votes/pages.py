@@ -1,6 +1,6 @@
 """The pages for the vote of a user, and for the first vote of a visitor.
 
-The pages for the first vote extend those for signing in with a code (`accounts.sign_in.pages.code`), and show the suggestion: one asks for an
+The pages for the first vote extend those for signing in with a code (`accounts.sign_in.pages.sign_in`), and show the suggestion: one asks for an
 e-mail address, the other for the code from the e-mail, and casts the vote.
 """
 
@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.layout.forms import Form
-from accounts.sign_in.pages.code import CodePage, CodeRequestForm, CodeRequestPage
+from accounts.sign_in.pages.sign_in import CodePage, CodeRequestForm, CodeRequestPage
 from accounts.users.models import User
 from core.db.transactions import in_transaction, without_transaction
 from core.error_responses import error_response

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from accounts.roles.models import ASSIGNABLE
 from accounts.roles.permissions import IsAuthenticated
 from accounts.sessions.authentication import BasicAuthentication, SessionAuthentication

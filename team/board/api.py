@@ -3,7 +3,7 @@
 from django.http import Http404, HttpResponse, QueryDict
 from rest_framework.response import Response
 
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from accounts.statuses.models import Status
 from core.api.fields import IntegerField, TextField
 from core.api.serializers import ResourceSerializer, format_time

@@ -26,8 +26,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
-from accounts.statuses.models import Status
-from accounts.statuses.pipelines import Pipeline
+from accounts.statuses.models import Pipeline, Status
 from accounts.users.models import User
 from core.db.prepared import array_literal, prepared
 from core.db.tenancy import account_of

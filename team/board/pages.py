@@ -19,9 +19,7 @@ from django.utils.translation import gettext_lazy
 from accounts.account.models import Account
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
-from accounts.statuses.default_names import pipeline_name, reason_text, status_name, stored_reason
-from accounts.statuses.models import Status
-from accounts.statuses.pipelines import Pipeline
+from accounts.statuses.models import Pipeline, Status, pipeline_name, reason_text, status_name, stored_reason
 from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors

@@ -12,7 +12,7 @@ from typing import Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from accounts.access.rows import AccessQuerySet
+from accounts.access.models import AccessQuerySet
 from accounts.account.models import Account
 from accounts.users.models import User
 from core.api.fields import MISSING, TagsField

@@ -7,7 +7,7 @@ from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from rest_framework.response import Response
 
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from core.api.fields import (
     MAX_INTEGER,
     ChoiceField,

@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
-from accounts.statuses.default_names import status_name
+from accounts.statuses.models import status_name
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
 from core.http import throttling

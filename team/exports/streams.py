@@ -15,7 +15,7 @@ from django.db import Error, connection
 from django.utils import formats, translation
 from django.utils.translation import gettext as _
 
-from accounts.statuses.default_names import reason_text
+from accounts.statuses.models import reason_text
 from core.api.fields import to_decimal
 from core.limits.leases import Lease
 from core.pages.formatting import amount_text, number_text

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.statuses.default_names import reason_text
+from accounts.statuses.models import reason_text
 from core.api.routing import path_with_id
 from core.pages.formatting import amount_text, date_text, number_text
 from core.rows.declared import FieldType

@@ -7,8 +7,7 @@ from django.db.models.functions import JSONObject
 from django.urls import reverse
 
 from accounts.account.models import Account
-from accounts.statuses.default_names import status_name
-from accounts.statuses.models import Status
+from accounts.statuses.models import Status, status_name
 from core.rows.access import Access
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field, builtin_fields

@@ -26,8 +26,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account
 from accounts.layout.forms import Form, LongSelect
-from accounts.statuses.default_names import reason_text, status_name, stored_reason
-from accounts.statuses.models import Status
+from accounts.statuses.models import Status, reason_text, status_name, stored_reason
 from accounts.users.models import User
 from core.api.fields import CURRENCIES
 from core.db.text import replace_non_xml

@@ -12,8 +12,7 @@ from django.db.models.functions import Cast, Coalesce, NullIf
 
 from accounts.account.models import Account
 from accounts.roles.models import ASSIGNABLE
-from accounts.statuses.default_names import status_name
-from accounts.statuses.models import Status
+from accounts.statuses.models import Status, status_name
 from accounts.users.models import User
 from core.api.routing import path_with_id
 from core.rows.declared import FieldType

@@ -13,9 +13,8 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.account.models import Account
 from accounts.hosts.requests import UserRequest
-from accounts.layout import ordering
 from accounts.layout.forms import Form
-from accounts.layout.settings import SettingsPage, parse_id
+from accounts.layout.settings import SettingsPage, move_row, parse_id
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from crm.fields.api import FieldDefinitionSerializer, count_misfits
@@ -129,9 +128,8 @@ class FieldsPage(CreatingPage, SettingsPage):
         return redirect(self.address)
 
     def move(self, request: UserRequest) -> HttpResponse:
-        id = parse_id(request.POST.get("id"))
-        row = self.rows.filter(id=id).first() if id else None
-        return ordering.move(self, row, redirect(self.address))
+        row = self.rows.filter(id=parse_id(request.POST.get("id")) or 0).first()
+        return move_row(self, row, redirect(self.address))
 
 
 class FieldPage(SettingsPage):

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsTeam
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField
 from core.api.filters import ListFilters, WireFilter

@@ -8,7 +8,7 @@ from django.http import Http404, HttpResponse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from accounts.mail.sending import single_line
 from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerField, RelatedField, TextField, WireField
 from core.api.filters import ListFilters, WireFilter, link_filter

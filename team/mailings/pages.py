@@ -20,7 +20,7 @@ from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.mail.sending import single_line, supported_language
 from accounts.sign_in.pages.email_links import render_invalid_link
-from accounts.statuses.default_names import status_name
+from accounts.statuses.models import status_name
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.errors import FieldErrors, Throttled

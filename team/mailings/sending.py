@@ -20,22 +20,23 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.account.branding import Look
-from accounts.account.models import Account
+from accounts.account.models import Account, Look
 from accounts.hosts.names import full_name, public_url
-from accounts.mail import links
-from accounts.mail.content import Block, as_html, as_text
 from accounts.mail.sending import (
     MAIL_QUEUE,
     RETRY_DELAYS,
     TIME_LIMIT,
+    Block,
     deliver,
     is_temporary,
     make_message,
     new_message_id,
+    read_link,
     rejects_address,
+    render_blocks,
     seconds_over_limit,
     seconds_over_message_limit,
+    sign_link,
     single_line,
     supported_language,
 )
@@ -180,8 +181,7 @@ class MessageContent:
                 subject = _("Test: %(subject)s") % {"subject": subject}
                 reason = _("This is a test. Only you receive it. Customers also get a link to unsubscribe.")
             label = _("Unsubscribe from such messages")
-            plain = as_text(blocks, reason, unsubscribe_url, label)
-            html = as_html(subject, blocks, self.look, reason, unsubscribe_url, label)
+            plain, html = render_blocks(subject, blocks, self.look, reason, unsubscribe_url, label)
         headers = {"List-Id": f"<messages.{full_name(self.account.prefix)}>"}
         if unsubscribe_url:
             headers |= {
@@ -206,13 +206,13 @@ class MessageContent:
 def unsubscribe_address(account: Account, sender: Sender, recipient: MessageRecipient) -> str:
     """Return the URL of the page to unsubscribe. The link does not expire, and needs no sign-in."""
     payload = {"resource": recipient.resource, "id": recipient.row_id, "email": recipient.email_key}
-    token = links.sign(payload, UNSUBSCRIBE, account.id)
+    token = sign_link(payload, UNSUBSCRIBE, account.id)
     return public_url(sender.host) + reverse("team-unsubscribe", query={"token": token})
 
 
 def read_unsubscribe_token(account: Account, token: str) -> dict[str, Any] | None:
     """Return the resource, the id and the e-mail of the recipient of a link, or None if the link is invalid."""
-    return links.read(token, UNSUBSCRIBE, account.id, expires=False)
+    return read_link(token, UNSUBSCRIBE, account.id, expires=False)
 
 
 def unsubscribe(account: Account, resource: str, id: int, email_key: str) -> None:

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
 

@@ -1,7 +1,6 @@
 """The group, the condition and the parameter that several menu entries of the team's pages use."""
 
-from accounts.hosts.requests import PageRequest
-from accounts.layout.navigation import is_team
+from accounts.hosts.requests import PageRequest, is_team
 
 GROUP = "crm"
 # The parameter of forms that choose a client.

@@ -5,7 +5,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from core.api.fields import DateTimeField, IntegerField, WireField, to_object
 from core.api.filters import ListFilters, link_filter
 from core.api.lists import Listing

@@ -20,7 +20,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from accounts.access.rows import AccessQuerySet
+from accounts.access.models import AccessQuerySet
 from accounts.account.models import Account
 from accounts.users.models import User
 from core.db.derived import compute_at_end

@@ -3,7 +3,7 @@
 from django.http import HttpResponse
 from rest_framework.response import Response
 
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from team.menu.api import TeamViewSet

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 
-from accounts.statuses.default_names import pipeline_name
+from accounts.statuses.models import pipeline_name
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.pages.errors import error_sentence

@@ -23,8 +23,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.account.models import Account
-from accounts.statuses.default_names import status_name
-from accounts.statuses.models import Status
+from accounts.statuses.models import Status, status_name
 from accounts.users.models import User
 from core.api.routing import path_with_id
 from core.db.time_limit import time_limit

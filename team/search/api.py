@@ -3,7 +3,7 @@
 from django.http import HttpResponse
 from rest_framework.response import Response
 
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from core.api.fields import MISSING
 from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors

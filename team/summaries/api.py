@@ -6,7 +6,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from rest_framework.response import Response
 
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from core.api.serializers import format_time
 from core.errors import FieldErrors
 from team.menu.api import TeamViewSet

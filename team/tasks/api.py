@@ -5,7 +5,7 @@ from django.urls import reverse
 from rest_framework.response import Response
 
 from accounts.account.api import url_of_account
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from core.api.serializers import format_time
 from core.db.transactions import in_transaction
 from team.menu.api import TeamViewSet

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 
-from accounts.hosts.api_requests import APIRequest
+from accounts.hosts.api import APIRequest
 from core.api.lists import Paged
 from core.api.serializers import format_time
 from core.errors import FieldError

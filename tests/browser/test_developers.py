@@ -4,8 +4,7 @@ import pytest
 from bs4 import BeautifulSoup
 from playwright.sync_api import Locator, Page, expect
 
-from accounts.examples.code import CODE_LANGUAGES
-from accounts.examples.operations import Example, FilledExample, examples, sections
+from accounts.examples.operations import CODE_LANGUAGES, Example, FilledExample, examples, sections
 from forum.notifications.models import NotificationReason
 from tests.support.factories import PASSWORD, make_client, make_post
 from tests.support.people import at

@@ -3,7 +3,7 @@
 The field names come from the serializers. `tests/test_documents.py` compares their spelling and order with `docs/interface.md`.
 """
 
-from accounts.statuses.api.statuses import StatusSerializer
+from accounts.statuses.api import StatusSerializer
 from accounts.users.models import User
 from core.api.resources import ResourceSerializer
 from crm.clients.api import ClientSerializer

@@ -11,11 +11,11 @@ from urllib.parse import urlencode
 from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 
-from accounts.mail import links
+from accounts.mail.sending import sign_link
 from accounts.profile import pages as profile
 from accounts.sessions.models import Session
 from accounts.sign_in import emails as user_emails
-from accounts.sign_in.pages import registration
+from accounts.sign_in.emails import SIGN_UP
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from forum.content_reports.models import ContentReport
@@ -228,12 +228,12 @@ class World:
 
     def link(self, path: str, purpose: str) -> str:
         """Return the address of a link in an e-mail to carol."""
-        token = links.sign({"email": "carol@new.example"}, *self.carol.link_subject(purpose))
+        token = sign_link({"email": "carol@new.example"}, *self.carol.link_subject(purpose))
         return f"{path}?{urlencode({'user': self.carol.id, 'token': token})}"
 
     def unsubscribe_path(self) -> str:
         """Return the path of the link to unsubscribe for an e-mail to carol."""
-        token = links.sign({"post": self.post.id}, UNSUBSCRIBE, self.account.id, self.carol.id)
+        token = sign_link({"post": self.post.id}, UNSUBSCRIBE, self.account.id, self.carol.id)
         return f"/app/unsubscribe?{urlencode({'user': self.carol.id, 'token': token})}"
 
     def customer_unsubscribe_path(self) -> str:
@@ -243,7 +243,7 @@ class World:
 
     def sign_up_path(self) -> str:
         """Return the path of the link that completes signing up."""
-        token = links.sign({"email": "eve@acme.example", "next": "/"}, registration.SIGN_UP, self.account.id)
+        token = sign_link({"email": "eve@acme.example", "next": "/"}, SIGN_UP, self.account.id)
         return f"/app/sign-up/finish?{urlencode({'token': token})}"
 
 

@@ -6,8 +6,7 @@ from django.db import connection
 
 from accounts.account.models import Account
 from accounts.sessions.models import Session
-from accounts.sign_in.codes import SignInCode
-from accounts.sign_in.handovers import Handover
+from accounts.sign_in.models import Handover, SignInCode
 from accounts.statuses.models import Status
 from accounts.users.digests import digest_of
 from accounts.users.invitations import Invitation

@@ -2,11 +2,11 @@
 
 from urllib.parse import urlencode
 
-from accounts.mail import links
+from accounts.mail.sending import sign_link
 
 PASSWORD = "grasshopper lighthouse vinegar"
 
 
 def path_for(acme, email: str = "dan@example.com", target: str = "/") -> str:
-    token = links.sign({"email": email, "next": target}, "sign-up", acme.account.id)
+    token = sign_link({"email": email, "next": target}, "sign-up", acme.account.id)
     return "/app/sign-up/finish?" + urlencode({"token": token})

@@ -1,6 +1,7 @@
 import getpass
 import json
 import sys
+from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -41,19 +42,8 @@ class Command(BaseCommand):
         )
         parser.add_argument("--json", action="store_true", help="print one JSON object, for scripts")
 
-    def handle(
-        self,
-        *,
-        prefix: str,
-        login: str,
-        email: str,
-        password: str | None,
-        partner: str | None,
-        host: str | None,
-        language: str,
-        json: bool,
-        **options: object,
-    ) -> None:
+    def handle(self, *, prefix: str, login: str, email: str, password: str | None, **options: Any) -> None:
+        partner, host = options["partner"], options["host"]
         password = password if password is not None else self.read_password()
         account = NewAccountSerializer(data={"prefix": prefix}, context={})
         user = NewUserSerializer(data={"login": login, "email": email, "password": password}, context={"account": None})
@@ -72,11 +62,11 @@ class Command(BaseCommand):
                 password=password,
                 partner_key=partner or None,
                 host=host,
-                language=language,
+                language=options["language"],
             )
         except (IntegrityError, FieldErrors):
             raise CommandError("Prefix, host or partner was taken meanwhile") from None
-        self.report(made, owner, token, as_json=json)
+        self.report(made, owner, token, as_json=options["json"])
 
     def report(self, account: Account, owner: User, token: str, *, as_json: bool) -> None:
         host = account.hosts.order_by("id").last()

@@ -1,16 +1,42 @@
-"""Pages that a link in an e-mail opens, and the page for a link that does not work."""
+"""Pages that a link in an e-mail opens: the reset of a forgotten password, and the registration of users.
 
+A sign-up begins with the confirmation of an e-mail address. It stores nothing and asks for no password until the link in the e-mail has
+been opened. An invitation sends such a link as well.
+
+The pages never show whether an e-mail address belongs to a user. Every address gets the same response, and the e-mail explains what
+to do.
+"""
+
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from django.http import HttpResponse
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse, QueryDict
 from django.urls import reverse
+from django.utils.translation import get_language, gettext_lazy
+from django.utils.translation import gettext as _
 
 from accounts.hosts.requests import PageRequest
+from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
-from accounts.mail import links
+from accounts.mail import sending as mail
+from accounts.mail.sending import Purpose, count_email, read_link, sign_link
+from accounts.sessions.cookies import find_browser
+from accounts.sessions.throttling import RefusalReason, Way, count_email_to_user, log_refusal
+from accounts.sign_in.emails import PASSWORD, SIGN_UP, email_password_changed, email_password_link, email_user
+from accounts.sign_in.forms import EndAccess
+from accounts.sign_in.pages.sign_in import LoginForm, VisitorPage, sign_in
+from accounts.users.forms import EmailFormField, LoginFormField, NewPassword, check_login, check_password_rules
+from accounts.users.invitations import Invitation
 from accounts.users.models import User
-from core.pages.base import Page
+from core.db.transactions import in_transaction
+from core.http.throttling import count_from_address
+from core.pages.base import Page, redirect, safe_path
+from core.pages.navigation import home_path, sign_in_path
+from core.rows.trimmed import fold_email
 
 
 class EmailLinkPage(Page):
@@ -35,7 +61,7 @@ class EmailLinkPage(Page):
         id, token = parse_id(self.request.GET.get("user")), self.request.GET.get("token", "")
         users = self.request.account.users.filter(id=id or 0, is_active=True)
         user = (users.select_for_update(no_key=True) if lock else users).first()
-        payload = None if user is None else links.read(token, *user.link_subject(self.purpose))
+        payload = None if user is None else read_link(token, *user.link_subject(self.purpose))
         if user is None or payload is None:
             return False
         self.user, self.payload = user, payload
@@ -67,3 +93,263 @@ def render_invalid_link(page: Page, retry_route: str = "", *, unsubscribes: bool
         retry_url=reverse(retry_route) if retry_route else "",
         unsubscribes=unsubscribes,
     )
+
+
+class PasswordReset(Page):
+    """The page that sends a link to set another password. The link works once, within a day."""
+
+    template_name = "accounts/sign_in/password_reset.html"
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        return self.render_form(LoginForm())
+
+    def post(self, request: PageRequest) -> HttpResponse:
+        form = LoginForm(request.POST)
+        if not form.is_valid():
+            return self.render_form(form)
+        account, login = request.account, form.cleaned_data["login"]
+        # Do the same work for an unknown name, so that the response time does not show whether it exists.
+        user, is_known = User.objects.find_for_password_reset(account, login)
+        user_id = user.id if is_known else None
+        if user_id is None or not find_browser(request, user_id):
+            count_from_address(request, PASSWORD)
+        if count_email_to_user(request, Purpose.PASSWORD, login, user_id=user_id):
+            email_password_link(user, request, deliver=is_known)
+        else:
+            log_refusal(request, Way.PASSWORD_LINK, RefusalReason.TOO_MANY, user=user if is_known else None, name=login)
+        return redirect("accounts-password-sent")
+
+
+class SetPasswordForm(Form):
+    password = NewPassword(label=gettext_lazy("New password"))
+    ends_access = EndAccess()
+
+    def __init__(self, data: QueryDict | None = None, *, user: User) -> None:
+        super().__init__(data)
+        self.user = user
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        check_password_rules(self, "password", self.user)
+        return values
+
+
+class PasswordResetConfirm(EmailLinkPage):
+    template_name = "accounts/sign_in/password_reset_confirm.html"
+    purpose, retry_route = PASSWORD, "accounts-password"
+
+    def render_invalid_link(self) -> HttpResponse:
+        log_refusal(self.request, Way.PASSWORD_LINK, RefusalReason.INVALID_LINK)
+        return super().render_invalid_link()
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        return self.render_form(SetPasswordForm(user=self.user), user=self.user)
+
+    def post(self, request: PageRequest) -> HttpResponse:
+        form = SetPasswordForm(request.POST, user=self.user)
+        if not form.is_valid():
+            return self.render_form(form, user=self.user)
+
+        def act() -> bool:
+            is_valid = self.read_link(lock=True)
+            if is_valid:
+                self.user.change_password(form.cleaned_data["password"], ends_access=form.cleaned_data["ends_access"])
+                email_password_changed(self.user, request)
+            return is_valid
+
+        if not in_transaction(act):
+            return self.render_invalid_link()
+        messages.success(request, _("Your password is changed, and you are signed in."))
+        # The sessions of the user have ended, perhaps including that of this browser.
+        return sign_in(request, redirect(settings.HOME_URL), self.user, way=Way.PASSWORD_LINK)
+
+
+class SignUpForm(Form):
+    email = EmailFormField()
+    next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
+
+
+def render_sign_up_closed(page: Page) -> HttpResponse:
+    status = HTTPStatus.OK if page.request.method in ("GET", "HEAD") else HTTPStatus.FORBIDDEN
+    return page.render("accounts/sign_in/sign_up_closed.html", http_status=status)
+
+
+class SignUp(VisitorPage):
+    template_name = "accounts/sign_in/sign_up.html"
+
+    def check_access(self) -> HttpResponse | None:
+        response = super().check_access()
+        return render_sign_up_closed(self) if response is None and not self.request.site.takes_sign_ups else response
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        return self.render_form(SignUpForm(initial={"next": safe_path(request, request.GET.get("next"))}))
+
+    def post(self, request: PageRequest) -> HttpResponse:
+        form = SignUpForm(request.POST)
+        if not form.is_valid():
+            return self.render_form(form)
+        count_from_address(request, SIGN_UP)
+        email = form.cleaned_data["email"]
+        # People do not see the field `homepage`, but bots fill it in.
+        if not request.POST.get("homepage") and count_email(request, Purpose.SIGN_UP, email):
+            self.send_email(email, safe_path(request, form.cleaned_data["next"]))
+        if request.site.selects_people:
+            message = _("If %(email)s may join here, an e-mail is on its way.")
+        else:
+            message = _("An e-mail to %(email)s is on its way.")
+        messages.success(request, message % {"email": email})
+        return redirect("accounts-sign-up-sent")
+
+    def send_email(self, email: str, target: str) -> None:
+        account, base = self.request.account, self.request.address.url
+        user = account.users.filter(email_key=fold_email(email)).first()
+        # Sign and queue in any case, so that the response time does not show whether the address is known.
+        token = sign_link({"email": email, "next": target}, SIGN_UP, account.id)
+        is_admitted = self.request.site.admits(email, user)
+        if user is None:
+            mail.send(
+                email,
+                "accounts/mail/sign_up.txt",
+                account_id=account.id,
+                language=get_language(),
+                sender=self.request.site.name,
+                url=base + reverse("accounts-sign-up-finish", query={"token": token}),
+                deliver=is_admitted,
+            )
+        else:
+            email_user(
+                user,
+                "accounts/mail/already_registered.txt",
+                self.request,
+                login=user.login,
+                sign_in=base + reverse("accounts-sign-in"),
+                password=base + reverse("accounts-password"),
+                deliver=user.is_active and is_admitted,
+            )
+
+
+class RegistrationForm(Form):
+    name = forms.CharField(
+        label=gettext_lazy("Your name"),
+        max_length=255,
+        help_text=gettext_lazy("Shown next to what you write."),
+        widget=forms.TextInput(attrs={"autocomplete": "name", "autofocus": True}),
+    )
+    login = LoginFormField()
+    password = NewPassword()
+
+    def __init__(self, data: QueryDict | None = None, *, email: str, login: str = "") -> None:
+        super().__init__(data, initial={"login": login})
+        self.email = email
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        check_login(self, email=self.email)
+        check_password_rules(
+            self, "password", User(login=values.get("login") or "", email=self.email, name=values.get("name") or "")
+        )
+        return values
+
+
+@dataclass
+class ConfirmedEmail:
+    """An e-mail address whose owner may register with the role. `next` is the path of the page to show afterwards."""
+
+    email: str
+    next: str
+    role: str = User.Role.MEMBER
+
+
+class RegistrationPage(Page):
+    """The form for name, login and password, which a link in an e-mail opens.
+
+    Opening the link creates no user, because e-mail scanners open links.
+    """
+
+    request: PageRequest
+    template_name = "accounts/sign_in/registration.html"
+    # The route of the page that sends another link.
+    retry_route = ""
+    way = Way.SIGN_UP
+    confirmed: ConfirmedEmail
+
+    def find_confirmed(self) -> ConfirmedEmail | None:
+        """Return the e-mail address that the link confirms, or None if the link is invalid."""
+        raise NotImplementedError
+
+    def create_user(self, *, login: str, password: str, name: str) -> User | None:
+        """Create the user, or return None if the link has become invalid."""
+        raise NotImplementedError
+
+    def check_access(self) -> HttpResponse | None:
+        confirmed = self.find_confirmed()
+        if confirmed is None:
+            log_refusal(self.request, self.way, RefusalReason.INVALID_LINK)
+            return render_invalid_link(self, self.retry_route)
+        self.confirmed = confirmed
+        return super().check_access() or self.redirect_registered()
+
+    def get(self, request: PageRequest) -> HttpResponse:
+        email = self.confirmed.email
+        login = User.objects.suggest_login(request.account.id, email)
+        return self.show(RegistrationForm(email=email, login=login))
+
+    def show(self, form: Form) -> HttpResponse:
+        return self.render_form(form, confirmed=self.confirmed)
+
+    def post(self, request: PageRequest) -> HttpResponse:
+        form, created = RegistrationForm(request.POST, email=self.confirmed.email), []
+        if not form.is_valid() or not self.submit_form(
+            form, lambda: created.append(self.create_user(**form.cleaned_data))
+        ):
+            # Another request may have registered the e-mail address meanwhile.
+            return self.redirect_registered() or self.show(form)
+        user = created[-1]
+        if user is None:
+            return render_invalid_link(self, self.retry_route)
+        messages.success(request, _("Welcome! You are signed in."))
+        return sign_in(request, redirect(self.confirmed.next), user, way=self.way)
+
+    def redirect_registered(self) -> HttpResponse | None:
+        """Return a redirect if a user has the e-mail address already, for example after a second click on the link."""
+        request, key = self.request, fold_email(self.confirmed.email)
+        if request.user is not None and request.user.email_key == key:
+            return redirect(self.confirmed.next)
+        if request.account.users.filter(email_key=key).exists():
+            messages.info(request, _("You already have an account here. Please sign in."))
+            return redirect(sign_in_path(self.confirmed.next))
+        return None
+
+
+class SignUpFinish(RegistrationPage):
+    retry_route = "accounts-sign-up"
+
+    def check_access(self) -> HttpResponse | None:
+        return super().check_access() if self.request.site.takes_sign_ups else render_sign_up_closed(self)
+
+    def find_confirmed(self) -> ConfirmedEmail | None:
+        payload = read_link(self.request.GET.get("token", ""), SIGN_UP, self.request.account.id)
+        # The e-mail may have been removed from the list of the site, and the link may have been sent by another site.
+        if payload is None or not self.request.site.admits(payload["email"], None):
+            return None
+        return ConfirmedEmail(payload["email"], payload["next"])
+
+    def create_user(self, *, login: str, password: str, name: str) -> User:
+        account, email, language = self.request.account, self.confirmed.email, get_language()
+        return User.objects.sign_up(account, login=login, email=email, password=password, name=name, language=language)
+
+
+class AcceptInvitation(RegistrationPage):
+    way = Way.INVITATION
+    invitation: Invitation
+
+    def find_confirmed(self) -> ConfirmedEmail | None:
+        secret = self.request.GET.get("secret", "")
+        invitation = Invitation.objects.find_by_secret(self.request.account.id, secret)
+        if invitation is None:
+            return None
+        self.invitation = invitation
+        return ConfirmedEmail(invitation.email, home_path(), role=invitation.role)
+
+    def create_user(self, *, login: str, password: str, name: str) -> User | None:
+        return User.objects.accept(self.invitation, login=login, password=password, name=name, language=get_language())

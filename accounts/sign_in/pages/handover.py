@@ -1,4 +1,4 @@
-"""The four steps of a hand-over of a sign-in between two hosts of an account (`accounts.sign_in.handovers`).
+"""The four steps of a hand-over of a sign-in between two hosts of an account (`accounts.sign_in.models`).
 
 Each is a redirect after a GET, because the switcher of forums is a list of links. A redirect goes to a stored host of the account, or to
 a path of the same host, never to an address in the request.
@@ -14,8 +14,8 @@ from accounts.hosts.addresses import host_cache
 from accounts.hosts.names import full_name, public_url
 from accounts.hosts.requests import PageRequest
 from accounts.sessions.cookies import HANDOVER_COOKIE, delete_cookie, set_cookie
-from accounts.sessions.sign_in_log import RefusalReason, Way, log_refusal
-from accounts.sign_in.handovers import Handover, is_switch_token, switch_token
+from accounts.sessions.throttling import RefusalReason, Way, log_refusal
+from accounts.sign_in.models import Handover, is_switch_token, switch_token
 from accounts.sign_in.pages.sign_in import sign_in
 from accounts.users.digests import new_secret
 from core.http import throttling
@@ -59,8 +59,6 @@ def find_host(request: PageRequest, name: str | None) -> str | None:
 
 
 class HandoverPage(Page):
-    """The base of the four steps."""
-
     request: PageRequest
 
     http_method_names = ["get"]

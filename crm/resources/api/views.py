@@ -7,8 +7,8 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
-from accounts.tags.openapi import TAGS
+from accounts.hosts.api import APIRequest
+from accounts.tags.api import TAGS
 from accounts.users.models import User
 from core.api.fields import MAX_NAME_LENGTH, MISSING, BooleanField, to_list, to_object
 from core.api.filters import ListFilters

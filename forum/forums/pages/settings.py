@@ -19,7 +19,7 @@ from accounts.hosts.models import Host
 from accounts.hosts.names import full_name
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
-from accounts.mail.limits import Purpose, count_email
+from accounts.mail.sending import Purpose, count_email
 from accounts.users.forms import EmailFormField
 from accounts.users.models import User
 from accounts.users.pages import TOO_MANY_INVITATIONS, display_name, find_users, send_invitation

@@ -16,8 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pget
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.roles.models import ASSIGNABLE
-from accounts.statuses.default_names import status_name
-from accounts.statuses.models import Status
+from accounts.statuses.models import Status, status_name
 from core.api import paging
 from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction

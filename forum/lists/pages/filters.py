@@ -8,8 +8,7 @@ from django.http import Http404, QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from accounts.statuses.default_names import status_name
-from accounts.statuses.models import Status
+from accounts.statuses.models import Status, status_name
 from accounts.tags.models import Tag
 from core.db.text import replace_non_xml
 from forum.categories.models import Category

@@ -16,8 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext
 from django.utils.translation import gettext as _
 
-from accounts.statuses.default_names import pipeline_name, status_name
-from accounts.statuses.models import Status
+from accounts.statuses.models import Status, pipeline_name, status_name
 from core.api.routing import path_with_id
 from core.db.time_limit import TooSlow
 from core.pages.base import redirect

@@ -9,9 +9,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.layout import ordering
 from accounts.layout.forms import Form
-from accounts.layout.settings import parse_id
+from accounts.layout.settings import move_row, parse_id
 from core.error_responses import error_response
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
@@ -84,7 +83,7 @@ class ViewsPage(ViewPage):
         view = views.filter(id=parse_id(request.POST.get("id")) or 0).first()
         if view is not None and not view.may_be_changed_by(request.user):
             return error_response(request, 403)
-        return ordering.move(self, view, redirect(self.views_path))
+        return move_row(self, view, redirect(self.views_path))
 
 
 class NewViewPage(CreatingPage, ViewPage):

@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 from webtest import Upload
 
-from accounts.account.branding import MAX_LOGO_BYTES, Branding, check_accent, contrast, read_logo, text_on
+from accounts.account.models import MAX_LOGO_BYTES, Branding, check_accent, contrast, read_logo, text_on
 from core.errors import FieldError
 from tests.support.tables import table
 

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accounts.examples import code as example_code
-from accounts.examples.code import CODE_LANGUAGES, ExampleRequest
-from accounts.examples.operations import FilledExample, document_body, examples
+from accounts.examples import operations
+from accounts.examples.operations import CODE_LANGUAGES, ExampleRequest, FilledExample, document_body, examples
 
 # The interpreter of each language, and the suffix of its files.
 INTERPRETERS = {
@@ -144,10 +143,10 @@ def test_it_rejects_no_text(key, server, tmp_path):
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")) | st.text("'\"\\`$#{}\n\r?><")
 # Programs that print literals as a JSON array.
 PRINT = {
-    "php": (example_code.php_literal, "<?php\necho json_encode([{}]);"),
-    "python": (example_code.python_literal, "import json\nprint(json.dumps([{}]))"),
-    "javascript": (example_code.javascript_literal, "console.log(JSON.stringify([{}]));"),
-    "ruby": (example_code.ruby_literal, 'require "json"\nputs JSON.generate([{}])'),
+    "php": (operations.php_literal, "<?php\necho json_encode([{}]);"),
+    "python": (operations.python_literal, "import json\nprint(json.dumps([{}]))"),
+    "javascript": (operations.javascript_literal, "console.log(JSON.stringify([{}]));"),
+    "ruby": (operations.ruby_literal, 'require "json"\nputs JSON.generate([{}])'),
 }
 
 
@@ -156,7 +155,7 @@ PRINT = {
 @given(values=st.lists(texts, min_size=100, max_size=100))
 def test_literals_mean_their_texts(key, tmp_path_factory, values):
     if key == "curl":
-        program = "".join(f"printf '%s\\0' {example_code.shell_literal(value)}\n" for value in values)
+        program = "".join(f"printf '%s\\0' {operations.shell_literal(value)}\n" for value in values)
         assert run(key, program, tmp_path_factory.mktemp("sh")).split("\0")[:-1] == values
         return
     literal, program = PRINT[key]

@@ -6,7 +6,7 @@ from bs4 import BeautifulSoup, SoupStrainer
 from django.core import mail
 from django.utils import timezone
 
-from accounts.sign_in.codes import SignInCode
+from accounts.sign_in.models import SignInCode
 from accounts.tokens.models import APIToken
 from tests.support.codes import code_in_letter, request_code, wrong
 from tests.support.factories import PASSWORD, make_token

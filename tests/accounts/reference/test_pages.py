@@ -11,7 +11,7 @@ from accounts.examples.operations import examples
 from accounts.reference.content import pages
 from accounts.reference.fields import component_table, make_field
 from accounts.reference.guide import ADDRESS, DOCUMENTS, chapters, link_target, text_for_customers
-from accounts.reference.search import excerpt_around, search
+from accounts.reference.pages import excerpt_around, search
 from core.openapi.document import document
 from tests.support.client import Client
 from tests.support.pages import PageResponse, Visitor

@@ -9,7 +9,7 @@ from webtest import TestApp
 from accounts.hosts.addresses import host_cache
 from accounts.sessions.cookies import HANDOVER_COOKIE, SESSION_COOKIE
 from accounts.sessions.models import Session
-from accounts.sign_in.handovers import Handover, switch_token
+from accounts.sign_in.models import Handover, switch_token
 from accounts.users.digests import digest_of
 from accounts.users.models import User
 from config.wsgi import application

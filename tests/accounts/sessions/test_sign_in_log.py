@@ -7,7 +7,7 @@ import pytest
 from django.db.models import F
 
 from accounts.sessions import passwords
-from accounts.sign_in.codes import SignInCode
+from accounts.sign_in.models import SignInCode
 from accounts.users.invitations import Invitation
 from accounts.users.models import User
 from tests.support.client import Client, JSONClient, XMLClient

@@ -12,8 +12,7 @@ from accounts.account.models import Account
 from accounts.hosts.addresses import host_cache
 from accounts.hosts.names import normalize
 from accounts.sessions import passwords
-from accounts.sessions.cookies import KNOWN_BROWSER_COOKIE
-from accounts.sessions.known_browsers import find_browser
+from accounts.sessions.cookies import KNOWN_BROWSER_COOKIE, find_browser
 from accounts.tokens.models import APIToken
 from core.limits import rate_limits
 from core.limits.rate_limits import RateCount

@@ -3,7 +3,7 @@
 import pytest
 
 from accounts.tokens.models import APIToken
-from accounts.tokens.visit_token import VISIT_TOKEN_COOKIE
+from accounts.tokens.pages import VISIT_TOKEN_COOKIE
 from tests.support.factories import PASSWORD
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries

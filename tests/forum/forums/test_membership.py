@@ -260,7 +260,7 @@ def test_a_digest_does_not_name_a_closed_default_forum(acme, board):
     default = acme.forum
     default.account = acme.account
     set_access(default, Access.PRIVATE, name="Secret council")
-    acme.carol.change_preferences(delivery="daily", notification="all")
+    acme.carol.change(delivery="daily", notification="all")
     add(board, acme.carol)
     for number in range(2):
         post = make_post(acme.bob, f"Wish {number}", forum_id=board.id)

@@ -136,8 +136,8 @@ def test_a_digest_has_all_events(quiet):
         lambda acme: acme.post.trash(by=acme.bob),
         lambda acme: acme.carol.deactivate(by=acme.alice),
         lambda acme: acme.account.comments.all().delete(),
-        lambda acme: acme.carol.change_preferences(notification="none"),
-        lambda acme: acme.carol.change_preferences(delivery=NotificationDelivery.NEVER),
+        lambda acme: acme.carol.change(notification="none"),
+        lambda acme: acme.carol.change(delivery=NotificationDelivery.NEVER),
         lambda acme: acme.account.notifications.of_user(acme.carol).mark_read(),
     ],
 )
@@ -232,7 +232,7 @@ def test_a_code_to_sign_in_does_not_wait_for_notifications(quiet):
 def test_names_and_titles_are_single_lines(quiet):
     carol = quiet.carol
     quiet.account.users.filter(id=quiet.alice.id).update(notification="all")
-    carol.change_preferences(name="Carol\n\nYour password has expired: https://evil.example\u202e")
+    carol.change(name="Carol\n\nYour password has expired: https://evil.example\u202e")
     post = make_post(quiet.bob, title="Title \u202eelif =?utf-8?q?fake?=")
     make_comment(post, carol, "A comment")
     sent = {}

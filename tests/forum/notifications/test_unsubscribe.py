@@ -2,7 +2,7 @@
 
 import pytest
 
-from accounts.mail import links
+from accounts.mail.sending import sign_link
 from accounts.users.delivery import NotificationDelivery
 from forum.forums.models import Forum
 from forum.notifications.emails import Sender, unsubscribe_address
@@ -73,8 +73,8 @@ def test_a_suggestion_that_became_private_is_not_named(acme, post):
 
 def test_it_rejects_other_links(acme, other, post):
     path = link(acme, post)
-    foreign = links.sign({"post": None}, UNSUBSCRIBE, other.account.id, other.mallory.id)
-    sign_up = links.sign({"post": None}, "sign-up", acme.account.id, acme.carol.id)
+    foreign = sign_link({"post": None}, UNSUBSCRIBE, other.account.id, other.mallory.id)
+    sign_up = sign_link({"post": None}, "sign-up", acme.account.id, acme.carol.id)
     for wrong in (
         path.replace(f"user={acme.carol.id}", f"user={acme.bob.id}"),
         path.replace(f"user={acme.carol.id}", "user=999999"),

@@ -149,10 +149,10 @@ def test_names_of_voters_are_for_the_team_and_by_consent(acme):
         assert shown_to(user) == "4 votes"
     for user in (acme.bob, acme.alice):
         assert shown_to(user) == "Dora Voter, Eve Voter, Finn Voter, Gus Voter"
-    eve.change_preferences(shows_votes=True)
+    eve.change(shows_votes=True)
     for user in (None, acme.carol):
         assert shown_to(user) == "Eve Voter and 3 more"
-    eve.change_preferences(shows_votes=False)
+    eve.change(shows_votes=False)
     assert shown_to(acme.carol) == "4 votes"
 
 

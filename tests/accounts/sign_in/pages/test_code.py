@@ -8,7 +8,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from accounts.sessions.cookies import CODE_COOKIE
-from accounts.sign_in.codes import SignInCode
+from accounts.sign_in.models import SignInCode
 from accounts.users.invitations import Invitation
 from accounts.users.models import User
 from core.db.text import is_xml_text

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.sessions.cookies import HANDOVER_COOKIE, SESSION_COOKIE
 from accounts.sessions.models import Session
-from accounts.sign_in.handovers import Handover, switch_token
+from accounts.sign_in.models import Handover, switch_token
 from accounts.users.digests import digest_of
 from core.limits import rate_limits
 from forum.forums.models import Forum

@@ -1,4 +1,4 @@
-"""Statuses of posts, deals and clients in the Account API."""
+"""Statuses of posts, deals and clients, and pipelines of deals, in the Account API."""
 
 from decimal import Decimal
 from typing import Any, cast
@@ -10,18 +10,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import Account
-from accounts.hosts.api_requests import APIRequest
-from accounts.roles.permissions import IsAdminOrTeamReadOnly
-from accounts.statuses.models import Status
+from accounts.hosts.api import SettingsViewSet
+from accounts.statuses.models import Pipeline, Status
 from core.api.fields import BooleanField, ChoiceField, IntegerField, RelatedField, TextField
 from core.api.filters import ListFilters, WireFilter, link_filter
-from core.api.lists import Listing
-from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer
+from core.api.serializers import ResourceSerializer, UniqueNameField, WireSerializer
 from core.db.ordering import MAX_POSITION
 from core.db.text import is_xml_text
-from core.db.transactions import in_transaction
+from core.db.transactions import transactional
 from core.errors import FieldError, FieldErrors
+from core.openapi.operations import QUERY_PARAMETERS, SHAPES, Shape
+from core.openapi.values import ID_PARAMETER
 from core.rows.trimmed import name_key
 
 # The fields that only statuses of deals have.
@@ -82,15 +81,11 @@ class StatusFilters(ListFilters):
     pipeline_id = link_filter()
 
 
-class StatusViewSet(Listing, ResourceViewSet):
+class StatusViewSet(SettingsViewSet):
     """CRUD of statuses. A POST with an existing code and kind is an update, because shops send their whole list every time."""
-
-    account: Account
-    request: APIRequest
 
     model = Status
     serializer_class = StatusSerializer
-    permission_classes = [IsAdminOrTeamReadOnly]
     filterset_class = StatusFilters
     ordering = ("kind", "position", "id")
 
@@ -106,16 +101,59 @@ class StatusViewSet(Listing, ResourceViewSet):
             return None
         return self.account.statuses.locked().filter(code_key=name_key(str(code)), kind=kind).first()
 
+    @transactional
     def destroy(self, request: Request, id: int) -> HttpResponse:
-        def act() -> None:
-            # Lock all statuses. Otherwise two concurrent requests could delete the last two statuses for posts, and `erase` keeps one.
-            statuses = {status.id: status for status in self.account.statuses.order_by("id").locked()}
-            if id not in statuses:
-                raise Http404
-            statuses[id].erase()
-
-        in_transaction(act)
+        # Lock all statuses. Otherwise two concurrent requests could delete the last two statuses for posts, and `erase` keeps one.
+        statuses = {status.id: status for status in self.account.statuses.order_by("id").locked()}
+        if id not in statuses:
+            raise Http404
+        statuses[id].erase()
         return Response("ok")
 
-    def perform_update(self, serializer: ResourceSerializer) -> None:
-        serializer.instance.write(serializer.values)
+
+class PipelineSerializer(ResourceSerializer):
+    model = Pipeline
+
+    name = UniqueNameField(lambda account: account.pipelines.all(), required=True)
+    position = IntegerField(min_value=-MAX_POSITION, max_value=MAX_POSITION)
+
+    def validate(self, values: dict[str, object]) -> dict[str, object]:
+        """Leave out a null position."""
+        return {name: value for name, value in values.items() if value is not None}
+
+
+class DeletionSerializer(WireSerializer):
+    """The parameters of a deletion."""
+
+    # The pipeline to which the statuses with deals move.
+    move_to_id = IntegerField(min_value=1)
+
+
+class PipelineViewSet(SettingsViewSet):
+    model = Pipeline
+    serializer_class = PipelineSerializer
+    ordering = ("position", "id")
+
+    def get_queryset(self) -> QuerySet[Pipeline]:
+        return self.account.pipelines.all()
+
+    @transactional
+    def destroy(self, request: Request, id: int) -> HttpResponse:
+        # Lock all pipelines. Otherwise two concurrent requests could delete the last two.
+        pipelines = {pipeline.id: pipeline for pipeline in self.account.pipelines.order_by("id").locked()}
+        if id not in pipelines:
+            raise Http404
+        pipeline = pipelines.pop(id)
+        target_id = DeletionSerializer(data=self.parameters.dict()).read().get("move_to_id")
+        if target_id is not None and target_id not in pipelines:
+            raise FieldError("move_to_id", _("can't be found"), "missing")
+        pipeline.erase(move_to=None if target_id is None else pipelines[target_id])
+        return Response("ok")
+
+
+# The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+SHAPES[PipelineSerializer] = SHAPES[StatusSerializer] = Shape(computed=frozenset({"position"}))
+
+MOVE_TO = "The pipeline to which the statuses with deals move. The other statuses are deleted."
+QUERY_PARAMETERS["delete_pipeline"] = {"move_to_id": {**ID_PARAMETER, "description": MOVE_TO}}
