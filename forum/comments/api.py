@@ -22,11 +22,14 @@ from core.api.fields import (
 )
 from core.api.lists import Paged
 from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer
+from core.api.serializers import ResourceSerializer, declared_fields
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from core.db.transactions import in_transaction, without_transaction
 from core.errors import ConcurrentUpdate, FieldError
+from core.openapi.fields import RelatedExtension, WireFieldExtension
+from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
+from core.openapi.values import BOOLEAN
 from core.rows.access import prepared_access
 from core.rows.trash import TrashedId
 from forum.comments.models import Comment
@@ -34,7 +37,6 @@ from forum.forums.requests import agent_of
 
 if TYPE_CHECKING:
     from forum.posts.models import Post
-
 
 COMMENT = "comment"
 
@@ -216,3 +218,19 @@ class CommentActions(Paged, ResourceViewSet):
 
     def respond_created(self, data: dict[str, object]) -> HttpResponse:
         return Response(data, status=201, headers=self.get_success_headers(data))
+
+
+# What views and serializers do not tell the OpenAPI document.
+SHAPES[CommentSerializer] = Shape(Comment)
+# `post_id` is null while the post of the comment is in the trash.
+SHAPES[CommentAsPostSerializer] = Shape(Comment, nullable=frozenset({"post_id"}))
+POST_ID = cast(RelatedExtension, WireFieldExtension.find_for(declared_fields(CommentOnPostSerializer)["post_id"]))
+SHAPES[CommentOnPostSerializer] = Shape(
+    rules={
+        "properties": {"task_kind": {"const": COMMENT}, "post_id": POST_ID.non_blank_schema()},
+        "required": ["task_kind", "content", "post_id"],
+    }
+)
+RESPONSES["list_comments"] = RESPONSES["create_comment"] = CommentSerializer
+BODIES["create_comment"] = {"comment": CommentSerializer}
+QUERY_PARAMETERS["list_comments"] = {"internal": BOOLEAN}

@@ -1,4 +1,4 @@
-"""The members of a forum.
+"""The members of a forum, and which of them the service trusts.
 
 The access of a forum (`ForumAccess`) says who enters it. In a forum that is not open to everyone, a user of the account is a member in one
 of three ways: the team invited or added them, their e-mail or its domain is on the list of the forum, or a client or contact with their
@@ -9,7 +9,8 @@ segment loses entry at once. The team belongs to all forums of its account.
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, cast
+from datetime import datetime
+from typing import Any, Protocol, Self, cast
 
 from django.db import models, transaction
 from django.db.models import Exists, Func, OuterRef, Q, Value
@@ -308,3 +309,23 @@ def members_among(forum: AnyForum, user_ids: Iterable[int]) -> set[int]:
         for condition in person.segments(account, [forum.segment_id]).values():
             belongs |= condition
     return set(account.users.filter(belongs, id__in=list(user_ids)).values_list("id", flat=True))
+
+
+# A member of whom everyone sees this number of posts and comments may publish links without an approval.
+TRUSTED_TEXTS = 3
+
+
+def count_public_texts(author: User, *, not_post: int = 0, not_comment: int = 0, before: datetime | None = None) -> int:
+    """Return the number of posts and comments of an author that everyone sees, each counted up to `TRUSTED_TEXTS`.
+
+    A post and a comment can be left out by their ids, and the texts that were written later than `before`.
+    """
+    account: Any = account_of(author.account_id)
+    open_posts = account.posts.open()
+    posts = open_posts.filter(user_id=author.id).exclude(id=not_post).order_by()
+    comments = account.comments.public().filter(Exists(open_posts.filter(id=OuterRef("post_id"))), user_id=author.id)
+    texts = [posts, comments.exclude(id=not_comment)]
+    if before is not None:
+        texts = [rows.filter(created_at__lte=before) for rows in texts]
+    counted = [rows.values("account_id")[:TRUSTED_TEXTS] for rows in texts]
+    return int(counted[0].union(counted[1], all=True).count())

@@ -23,6 +23,11 @@ from forum.lists.team_filters import NO_FILTER, TeamFilter
 
 # The posts of a forum that the team has not approved yet.
 UNAPPROVED = Q(approved=False, trashed_at=None, category_id__isnull=False)
+# The posts of a forum that were not deleted or merged, and those of them in the tabs of the inbox (`forum.inbox.tabs`).
+LISTED = Q(trashed_at=None, category_id__isnull=False, duplicate_from_id=None)
+NEW = Q(handled_at=None) & LISTED
+UNANSWERED = Q(answered_at=None, response_user_id=None, closed=False, approved=True) & LISTED
+MINE = Q(closed=False, responsible_id__isnull=False) & LISTED
 # Columns that pages show and the APIs do not read.
 HTML_COLUMNS = ("content_html", "response_html")
 # The id that stands for a visitor who is not signed in. No user has this id.

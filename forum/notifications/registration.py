@@ -13,10 +13,7 @@ from core.registry import newest_id, registry
 from forum.activities.models import Activity
 from forum.forums.models import Forum
 from forum.forums.requests import has_forum
-from forum.notifications import (
-    emails,  # noqa: F401, register their jobs
-    reminders,  # noqa: F401, register their jobs
-)
+from forum.notifications import emails  # noqa: F401, registers its jobs
 from forum.notifications.follower import NotificationFollower
 from forum.notifications.recipients import notify
 

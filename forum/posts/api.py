@@ -14,6 +14,7 @@ from accounts.hosts.api_requests import APIRequest
 from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.models import Status
 from accounts.tags.api import TagFilter
+from accounts.tags.openapi import TAGS
 from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFieldsField, AdditionalFieldsSerializer, AnyScalarField
 from core.api.fields import (
     BooleanField,
@@ -34,9 +35,13 @@ from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction, without_transaction
 from core.errors import FieldError, FieldErrors
 from core.http.times import date_of_text
+from core.openapi.fields import describe_field
+from core.openapi.operations import BODIES, RESPONSES, SHAPES, Shape
+from core.openapi.schema import JSONOperationSchema
+from core.openapi.values import JSONSchema
 from core.rows.trimmed import trim
 from forum.categories.models import first_category
-from forum.comments.api import COMMENT, CommentActions
+from forum.comments.api import COMMENT, CommentActions, CommentAsPostSerializer, CommentOnPostSerializer
 from forum.follows.models import Follow
 from forum.forums.requests import agent_of
 from forum.lists.queries import PostQuerySet
@@ -381,3 +386,20 @@ class TaskViewSet(PostListing, JSONViewSet):
 
     def get_queryset(self) -> PostQuerySet:
         return self.get_list_queryset().with_names()
+
+
+# What views and serializers do not tell the OpenAPI document.
+# A status code: the document cannot list the codes, because each account defines its own.
+describe_field(StatusCode, request={"type": ["string", "number"]}, response={"type": "string"})
+
+# `post_id` is always null in a post. Only comments have a post.
+SHAPES[PostSerializer] = Shape(nullable=frozenset({"post_id"}))
+
+
+def post_or_comment(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    return {"oneOf": [schema.output_component(PostSerializer), schema.output_component(CommentAsPostSerializer)]}
+
+
+RESPONSES["create_post"] = RESPONSES["read_post"] = RESPONSES["update_post"] = post_or_comment
+BODIES["create_post"] = {"post": (PostSerializer, CommentOnPostSerializer)}
+RESPONSES["list_post_tags"] = TAGS

@@ -20,10 +20,10 @@ from core.search.declaration import Search
 from forum.activities.models import Activity
 from forum.categories.models import defaults_of_new_post
 from forum.comments.commenting import Commentable
+from forum.forums.membership import TRUSTED_TEXTS, count_public_texts
 from forum.forums.models import Forum
-from forum.forums.trust import TRUSTED_TEXTS, count_public_texts
-from forum.lists.queries import PostKind, PostQuerySet, Visibility
-from forum.posts import tasks, triage
+from forum.lists.queries import MINE, NEW, UNANSWERED, PostKind, PostQuerySet, Visibility
+from forum.posts import tasks
 from forum.posts.merging import Mergeable
 from forum.posts.sort_keys import PostSortKey, trending_field
 from forum.texts.markdown import has_links, html_field, render
@@ -208,9 +208,15 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             # The tabs of the team's inbox (`forum.inbox.tabs`), beside `post_waiting`.
             *(
                 models.Index(
-                    fields=["account", *columns, "created_at", "id"], name=f"post_inbox_{name}", condition=condition
+                    fields=["account", "forum_id", *columns, "created_at", "id"],
+                    name=f"post_inbox_{name}",
+                    condition=condition,
                 )
-                for name, columns, condition in triage.INDEXES
+                for name, columns, condition in (
+                    ("new", (), NEW),
+                    ("unanswered", (), UNANSWERED),
+                    ("mine", ("responsible_id",), MINE),
+                )
             ),
             # The duplicates of a post, the posts with a response of a user, and the merged posts that had a status before the merge.
             # The foreign keys use these indexes when the post, user or status is erased.

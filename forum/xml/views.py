@@ -1,5 +1,6 @@
 """The views and serializers of the Forum API (XML). It accepts some of the fields of the Account API."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -28,8 +29,11 @@ from core.api.serializers import ResourceSerializer
 from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
+from core.openapi.operations import BODIES, RESPONSES
+from core.openapi.schema import OperationSchema
+from core.openapi.values import JSONSchema, object_of
 from forum.categories.models import Category
-from forum.comments.models import comments_of_post
+from forum.comments.models import Comment, comments_of_post
 from forum.forums.limits import limit_new_member
 from forum.forums.membership import ForumMember, ForumRights
 from forum.forums.models import Forum
@@ -38,8 +42,8 @@ from forum.lists.queries import PostQuerySet
 from forum.posts.api import StatusCode
 from forum.posts.models import Post
 from forum.xml import documents
+from forum.xml.documents import XMLOperationSchema
 from forum.xml.formats import XMLParser, XMLRenderer
-from forum.xml.schema import XMLOperationSchema
 
 
 class CategoryOfForum(RelatedField):
@@ -288,3 +292,42 @@ class XMLPostViewSet(XMLViewSet):
     def as_element(self, post: Post) -> str:
         values = [post.status_code if name == "status" else getattr(post, name) for name in documents.POST.columns]
         return documents.POST.write(values, self.zone)
+
+
+# What views and serializers do not tell the OpenAPI document.
+ELEMENTS = {
+    "UserElement": (documents.USER, User),
+    "PostElement": (documents.POST, Post),
+    "PostItemElement": (documents.POST_IN_LIST, Post),
+    "CommentElement": (documents.COMMENT, Comment),
+    "CategoryElement": (documents.CATEGORY, Category),
+}
+
+
+def describe_element(name: str, *, root: str = "") -> Callable[[OperationSchema, int], JSONSchema]:
+    """Return a function for the schema of a response: an element, or with `root` an array of elements."""
+
+    def describe(schema: OperationSchema, status: int) -> JSONSchema:
+        element = cast(XMLOperationSchema, schema).shape_component(name, *ELEMENTS[name])
+        return documents.array_schema(root, element) if root else element
+
+    return describe
+
+
+def describe_post_with_comments(schema: OperationSchema, status: int) -> JSONSchema:
+    comments = describe_element("CommentElement", root="comments")(schema, status)
+    post = describe_element("PostElement")(schema, status)
+    return {**object_of(comments=comments, post=post), "xml": {"name": "hash"}}
+
+
+RESPONSES["read_me"] = RESPONSES["create_user"] = describe_element("UserElement")
+RESPONSES["list_team"] = describe_element("UserElement", root="users")
+RESPONSES["list_categories"] = describe_element("CategoryElement", root="categories")
+for name in ("list_forum_posts", "list_first_category", "query_first_category", "list_category", "query_category"):
+    RESPONSES[name] = describe_element("PostItemElement", root="posts")
+for name in ("create_forum_post", "update_forum_post", "delete_forum_post"):
+    RESPONSES[name] = describe_element("PostElement")
+RESPONSES["read_forum_post"] = describe_post_with_comments
+BODIES["create_user"] = {"user": NewUserSerializer}
+BODIES["create_forum_post"] = {"post": PostElementSerializer}
+BODIES["update_forum_post"] = {"post": TeamPostElementSerializer}

@@ -20,7 +20,7 @@ from forum.forums.requests import ForumUserRequest
 from forum.inbox import tabs as inbox
 from forum.inbox.pages.inbox import links_of_tabs
 from forum.posts.models import Post
-from forum.posts.pages.writing import EditPostForm
+from forum.posts.pages import EditPostForm
 from forum.team_tools.pages import ForumTeamPage, PostInTrash
 from forum.texts.markdown import render
 

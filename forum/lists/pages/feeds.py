@@ -25,12 +25,12 @@ from forum.lists.pages.base import (
     DEFAULT_ORDER,
     EXCERPT_LENGTH,
     EXCERPT_SOURCE_LENGTH,
+    Filters,
     PostsPage,
     category_list_path,
     query_string,
     read_order,
 )
-from forum.lists.pages.filters import Filters
 from forum.lists.queries import sitemap_entries
 from forum.lists.whole_forum import page_of_forum
 from forum.texts.markdown import excerpt

@@ -26,14 +26,16 @@ from forum.lists.pages.base import (
     DEFAULT_ORDER,
     ORDER_LABELS,
     ORDERS,
+    FilterGroup,
+    Filters,
     PostsPage,
     as_list_item,
     category_list_path,
+    filter_groups,
     query_string,
     read_order,
     route_of_former_path,
 )
-from forum.lists.pages.filters import FilterGroup, Filters, filter_groups
 from forum.lists.team_filters import TeamFilter, read_team_filter, team_orders
 from forum.lists.whole_forum import page_of_forum, page_of_team
 

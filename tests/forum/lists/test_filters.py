@@ -6,7 +6,7 @@ import pytest
 
 from forum.lists import whole_forum
 from forum.lists.facets import FacetSelection
-from forum.lists.pages.filters import KIND_NAMES
+from forum.lists.pages.base import KIND_NAMES
 from forum.lists.whole_forum import page_of_forum
 from forum.posts.models import Post
 from tests.support.factories import make_category, make_post
