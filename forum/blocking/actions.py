@@ -99,12 +99,7 @@ def _lock_posts(member: User, comments: Any) -> list[int]:
 
 
 def _move_comments(member: User, post_ids: list[int], *, withdrawn_at: datetime | None) -> None:
-    parameters: dict[str, Any] = {
-        "account": member.account_id,
-        "user": member.id,
-        "posts": post_ids,
-        "withdrawn_at": withdrawn_at,
-        "sign": 1 if withdrawn_at is None else -1,
-    }
+    values: dict[str, Any] = {"account": member.account_id, "user": member.id, "posts": post_ids}
+    values |= {"withdrawn_at": withdrawn_at, "sign": 1 if withdrawn_at is None else -1}
     with connection.cursor() as cursor:
-        cursor.execute(MOVE_COMMENTS, parameters)
+        cursor.execute(MOVE_COMMENTS, values)

@@ -4,7 +4,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, cast
 
 from django.db.models import Model, QuerySet
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.response import Response
@@ -141,17 +142,13 @@ class CommentActions(Paged, ResourceViewSet):
 
     def find_comment(self, id: int) -> Comment:
         """Return the comment with this id. Raise Http404 if it does not exist, or if its post is in the trash."""
-        comment = self.account.comments.of_live_posts(self.access).with_names().filter(id=id).first()
-        if comment is None:
-            raise Http404
-        return comment
+        return get_object_or_404(self.account.comments.of_live_posts(self.access).with_names(), id=id)
 
     def lock_comment(self, id: int) -> tuple["Post", Comment]:
         """Lock the post of a comment, and return both. Raise Http404, or PermissionDenied if the user may not change the comment."""
         post_id = self.account.comments.filter(id=id).values("post_id")
-        post = self.account.posts.live().limited_to(self.access).locked().filter(id__in=post_id).first()
-        if post is None:
-            raise Http404
+        posts = self.account.posts.live().limited_to(self.access).locked()
+        post: Post = get_object_or_404(posts, id__in=post_id)
         comment = self.account.comments.with_names().filter(post_id=post.id, id=id).first()
         if comment is None:
             raise ConcurrentUpdate("The comment was deleted or its post was merged meanwhile")
@@ -193,10 +190,9 @@ class CommentActions(Paged, ResourceViewSet):
         self.read_page("internal", errors=errors)
         rows = self.account.comments.filter(post_id=post.id)
         rows = (rows if wants_internal else rows.public()).with_names().order_by("created_at", "id")
-        return self.get_paginated_response([self.represent_comment(row) for row in self.paginate_queryset(rows)])
-
-    def represent_comment(self, row: Comment) -> dict[str, object]:
-        return CommentSerializer.represent(row, self.account.zone)
+        return self.get_paginated_response(
+            [CommentSerializer.represent(row, self.account.zone) for row in self.paginate_queryset(rows)]
+        )
 
     def represent_as_post(self, row: Comment) -> dict[str, object]:
         return CommentAsPostSerializer.represent(row, self.account.zone)
@@ -208,12 +204,12 @@ class CommentActions(Paged, ResourceViewSet):
             self.check(comment=serializer)
             return self.add_comment(post, serializer.values["comment"], serializer.values.get("internal"))
 
-        return self.respond_created(self.represent_comment(without_transaction(act)))
+        return self.respond_created(CommentSerializer.represent(without_transaction(act), self.account.zone))
 
     def add_comment(self, post: "Post", text: str, internal: bool | None) -> Comment:
         user, agent = self.request.user, agent_of(self.request)
         comment = post.comment(by=user, text=text, agent=agent, internal=bool(internal))
-        comment.nick = self.request.user.name
+        comment.nick = user.name
         return comment
 
     def respond_created(self, data: dict[str, object]) -> HttpResponse:

@@ -7,10 +7,10 @@ segment loses entry at once. The team belongs to all forums of its account.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, Self, cast
+from typing import Any, Self, cast
 
 from django.db import models, transaction
 from django.db.models import Exists, Func, OuterRef, Q, Value
@@ -47,15 +47,6 @@ READABLE = (ForumAccess.PUBLIC, ForumAccess.MEMBERS)
 SELECTIVE = (ForumAccess.LIST, ForumAccess.SEGMENT)
 
 
-class AnyForum(Protocol):
-    """The attributes of a forum that this module uses."""
-
-    id: int
-    account: Account
-    access: str
-    segment_id: int | None
-
-
 class ForumMemberQuerySet(models.QuerySet["ForumMember"]):
     def confirmed(self) -> Self:
         return self.filter(state=ForumMember.State.MEMBER)
@@ -77,10 +68,9 @@ class ForumMemberQuerySet(models.QuerySet["ForumMember"]):
             batch_size=1000,
         )
 
-    def add_pending(self, forum: AnyForum) -> None:
+    def add_pending(self, account: Account, forum_id: int) -> None:
         """List the members of the account who took part in a forum, the newest `MAX_PENDING`, for the team to decide."""
-        account = forum.account
-        posts = account.posts.filter(forum_id=forum.id)
+        posts = account.posts.filter(forum_id=forum_id)
         took_part = [
             posts.filter(user_id=OuterRef("id")),
             account.votes.filter(user_id=OuterRef("id"), post_id__in=posts.values("id")),
@@ -91,7 +81,7 @@ class ForumMemberQuerySet(models.QuerySet["ForumMember"]):
         )
         ids = users.order_by("-id").values_list("id", flat=True)[:MAX_PENDING]
         state = ForumMember.State.PENDING
-        rows = [ForumMember(account=account, forum_id=forum.id, user_id=id, state=state) for id in ids]
+        rows = [ForumMember(account=account, forum_id=forum_id, user_id=id, state=state) for id in ids]
         ForumMember.objects.bulk_create(rows, ignore_conflicts=True, batch_size=1000)
 
 
@@ -166,12 +156,8 @@ def read_addresses(text: str) -> list[str]:
     found: dict[str, str] = {}
     for address in filter(None, re.split(r"[\s,;]+", text)):
         if len(address) > 255 or not _ADDRESS.fullmatch(address):
-            raise FieldError(
-                "addresses",
-                _("has “{address}”, which is neither an e-mail nor a domain"),
-                "address",
-                {"address": address[:80]},
-            )
+            message = _("has “{address}”, which is neither an e-mail nor a domain")
+            raise FieldError("addresses", message, "address", {"address": address[:80]})
         found.setdefault(AddressKeyField.derive(address), address.removeprefix("@"))
     if len(found) > MAX_ADDRESSES:
         raise FieldError("addresses", _("has more than {most} lines"), "too_many", {"most": MAX_ADDRESSES})
@@ -246,11 +232,11 @@ class Person:
 @prepared(account_id=int, forum_id=int, user_id=int, email_key=str, domain=str)
 def _access_of_person(
     account_id: int, forum_id: int, user_id: int, email_key: str, domain: str
-) -> models.QuerySet[models.Model]:
+) -> models.QuerySet[Any]:
     person = Person(account_id, user_id, email_key, domain)
     conditions = {"is_member": person.membership(forum_id), "is_listed": person.listing(forum_id)}
     forums = account_of(account_id).forums.filter(id=forum_id).annotate(**conditions)
-    found: models.QuerySet[models.Model] = forums.values_list("access", "segment_id", *conditions)
+    found: models.QuerySet[Any] = forums.values_list("access", "segment_id", *conditions)
     return found
 
 
@@ -296,19 +282,6 @@ def belongs_to(user: User) -> Q:
     for id, condition in conditions.items():
         belongs |= Q(access=ForumAccess.SEGMENT, segment_id=id) & condition
     return belongs
-
-
-def members_among(forum: AnyForum, user_ids: Iterable[int]) -> set[int]:
-    """Return those of the users who belong to a forum that is not open to everyone."""
-    account = forum.account
-    person = Person.outer(account.id)
-    belongs = Q(role__in=User.TEAM) | Q(person.membership(forum.id))
-    if forum.access == ForumAccess.LIST:
-        belongs |= Q(person.listing(forum.id))
-    if forum.access == ForumAccess.SEGMENT and forum.segment_id is not None:
-        for condition in person.segments(account, [forum.segment_id]).values():
-            belongs |= condition
-    return set(account.users.filter(belongs, id__in=list(user_ids)).values_list("id", flat=True))
 
 
 # A member of whom everyone sees this number of posts and comments may publish links without an approval.

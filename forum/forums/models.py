@@ -191,7 +191,14 @@ class Forum(TenantModel):
         """Return those of the users who may read the forum."""
         if self.access in membership.READABLE or not user_ids:
             return set(user_ids)
-        return membership.members_among(self, user_ids)
+        person = membership.Person.outer(self.account_id)
+        belongs = Q(role__in=User.TEAM) | Q(person.membership(self.id))
+        if self.access == self.Access.LIST:
+            belongs |= Q(person.listing(self.id))
+        if self.access == self.Access.SEGMENT and self.segment_id is not None:
+            for condition in person.segments(self.account, [self.segment_id]).values():
+                belongs |= condition
+        return set(self.account.users.filter(belongs, id__in=user_ids).values_list("id", flat=True))
 
     def siblings_for(self, user: User) -> list[tuple[str, str]]:
         """Return the names of the account's other forums that the user may read, and the stored names of their hosts.
@@ -204,8 +211,10 @@ class Forum(TenantModel):
         # Most accounts have no forum that a member may not read.
         forums = self.account.forums.visible_to(user) if self.has_closed_forums else self.account.forums.all()
         forums = forums.exclude(id=self.id).annotate(**annotations).order_by("-is_default", "name", "id")
-        rows: list[Forum] = list(forums[: self.MAX_PER_ACCOUNT])
-        return [(forum.name, forum.host_for(host_of(forum), self.account, by_team=user.is_team)) for forum in rows]
+        siblings: list[Any] = list(forums[: self.MAX_PER_ACCOUNT])
+        for forum in siblings:
+            forum.host = Host(id=forum.host_id, name=forum.host_name, proven_at=forum.host_proven_at)
+        return [(forum.name, forum.host_for(forum.host, self.account, by_team=user.is_team)) for forum in siblings]
 
     def host_for(self, host: Host, account: Account, *, by_team: bool) -> str:
         """Return the stored name of the host to which links of the team, or of other users, lead. `host` is the forum's host."""
@@ -244,7 +253,7 @@ class Forum(TenantModel):
         if addresses is not None:
             self.replace_addresses(addresses)
         if was_public and self.access != self.Access.PUBLIC:
-            ForumMember.objects.add_pending(self)
+            ForumMember.objects.add_pending(self.account, self.id)
         if self.host_id != host_id_before:
             Host.objects.release(self.account, host_id_before)
 
@@ -256,12 +265,8 @@ class Forum(TenantModel):
             raise FieldError("segment_id", _("is not a segment that forums can have"), "choice")
         others = self.account.forums.filter(access=self.Access.SEGMENT).exclude(id=self.id)
         if others.count() >= membership.MAX_SEGMENTS:
-            raise FieldError(
-                "segment_id",
-                _("can't be used: {most} forums have segments"),
-                "too_many",
-                {"most": membership.MAX_SEGMENTS},
-            )
+            message = _("can't be used: {most} forums have segments")
+            raise FieldError("segment_id", message, "too_many", {"most": membership.MAX_SEGMENTS})
 
     def replace_addresses(self, text: str) -> None:
         """Replace the list of e-mails and domains by the lines of a text. Raise FieldError for a line that is neither."""
@@ -300,11 +305,6 @@ class Forum(TenantModel):
         self.account.forum_addresses.filter(forum_id=self.id).delete()
         Forum.objects.filter(pk=self.pk).delete()
         Host.objects.release(self.account, self.host_id)
-
-
-def host_of(forum: Any) -> Host:
-    """Return the host of a forum with the annotations of `siblings_for`."""
-    return Host(id=forum.host_id, name=forum.host_name, proven_at=forum.host_proven_at)
 
 
 @prepared(account_id=int, host_id=int)

@@ -14,12 +14,11 @@ from accounts.users.models import User
 from core.db.prepared import fetch, prepared
 from core.db.text import is_xml_text
 from core.rows.access import Access
-from core.search.queries import find_similar, search, search_transaction
+from core.search.queries import find_similar, search_transaction
 from forum.categories.models import Category
 from forum.forums.membership import READABLE
 from forum.forums.models import Forum
-from forum.lists.facets import NO_SELECTION, FacetSelection
-from forum.lists.team_filters import NO_FILTER, TeamFilter
+from forum.lists.facets import FacetSelection
 
 # The posts of a forum that the team has not approved yet.
 UNAPPROVED = Q(approved=False, trashed_at=None, category_id__isnull=False)
@@ -33,6 +32,8 @@ HTML_COLUMNS = ("content_html", "response_html")
 # The id that stands for a visitor who is not signed in. No user has this id.
 VISITOR_ID = 0
 
+# The number of posts with similar titles.
+MAX_SIMILAR = 5
 # The limits of the roadmap: of its columns, and of the posts in all of them.
 MAX_ROADMAP_STATUSES, MAX_ROADMAP_POSTS = 10, 60
 
@@ -205,55 +206,19 @@ class PostQuerySet(AccessQuerySet[Any]):
         selection = {name: value for name, value in conditions.items() if value is not None}
         return page_of_posts(columns=columns, order=order, whole_forum=whole_forum, **_limits(start, size), **selection)
 
-    def search(
-        self,
-        text: str,
-        user: User | None,
-        columns: Columns,
-        *,
-        account: Account,
-        forum_id: int,
-        selection: FacetSelection = NO_SELECTION,
-        team_filter: TeamFilter = NO_FILTER,
-        start: int,
-        size: int,
-    ) -> list[tuple[Any, ...]]:
-        """Return the columns of `size` posts that match the text, from the offset `start`, best matches first.
-
-        Raise `TooSlow` if the filter of the team takes too long.
-        """
-        if not is_xml_text(text):
-            return []
-        with search_transaction(account.id, text, is_limited=bool(team_filter)) as query:
-            rows = team_filter.select(account.posts.listed_for(user).of_forum(forum_id).selected(selection))
-            ids = search(rows, query, list_rows=account.posts.live().without_tasks(), enough=start + size)
-            return values_by_id(account, ids[start : start + size], columns)
-
     def similar_to(
-        self,
-        text: str,
-        columns: Columns,
-        *,
-        account: Account,
-        forum_id: int,
-        limit: int = 5,
-        already_searched: bool = False,
+        self, text: str, columns: Columns, *, account: Account, forum_id: int, already_searched: bool = False
     ) -> list[tuple[Any, ...]]:
-        """Return the columns of open posts of a forum whose titles are similar to the text, best matches first.
+        """Return the columns of at most `MAX_SIMILAR` open posts of a forum whose titles are similar to the text, best matches first.
 
-        The text may be incomplete. `already_searched` says that `search` found nothing for the text.
+        The text may be incomplete. `already_searched` says that `ForumList.search` found nothing for the text.
         """
-        rows = account.posts.live().without_tasks().of_forum(forum_id).open()
         if not is_xml_text(text):
             return []
+        posts = account.posts.live().without_tasks()
+        rows = posts.of_forum(forum_id).open()
         with search_transaction(account.id, text) as query:
-            ids = find_similar(
-                rows,
-                query,
-                list_rows=account.posts.live().without_tasks(),
-                limit=limit,
-                already_searched=already_searched,
-            )
+            ids = find_similar(rows, query, list_rows=posts, limit=MAX_SIMILAR, already_searched=already_searched)
             return values_by_id(account, ids, columns)
 
     def roadmap(

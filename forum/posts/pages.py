@@ -19,7 +19,6 @@ from django.utils.translation import gettext_lazy
 from accounts.account.models import Account
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
-from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.api import paging
 from core.db.prepared import prepared
@@ -37,7 +36,15 @@ from forum.comments.models import COMMENTS_PER_PAGE, Comment
 from forum.follows.models import follow_annotations, is_followed
 from forum.forums.pages.base import ForumPage, PostNotFound
 from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
-from forum.lists.pages.base import EXCERPT_SOURCE_LENGTH, KINDS, category_list_path, find_post, lock_post, visible_posts
+from forum.lists.pages.base import (
+    EXCERPT_SOURCE_LENGTH,
+    KINDS,
+    category_list_path,
+    find_post,
+    lock_post,
+    pop_status,
+    visible_posts,
+)
 from forum.lists.queries import VISITOR_ID, closed_author_id
 from forum.posts.models import Post
 from forum.previews.pages import image_url
@@ -391,11 +398,8 @@ def similar_to(request: ForumUserRequest, title: str) -> list[dict[str, object]]
         return []
     rows = Post.objects.similar_to(title[:255], SIMILAR_COLUMNS, account=request.account, forum_id=request.forum.id)
     posts = [dict(zip(SIMILAR_COLUMNS, row, strict=True)) for row in rows]
-    for post in posts:
-        status = {name: post.pop(f"status__{name}") for name in ("code", "name", "color")}
-        post["status"] = Status(kind=Status.Kind.POST, **status)
     voted = request.account.votes.voted_post_ids(request.user, [post["id"] for post in posts])
-    return [post | {"voted": voted} for post in posts]
+    return [post | {"status": pop_status(post), "voted": voted} for post in posts]
 
 
 class SimilarPart(ForumPage):

@@ -28,6 +28,7 @@ from forum.categories.models import Category
 from forum.forums.pages.base import ForumPage, ResubmittablePage
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.queries import PostQuerySet
+from forum.lists.whole_forum import ForumList
 from forum.posts.api import PostSerializer
 from forum.posts.models import Post
 
@@ -420,9 +421,7 @@ class MergePostPage(ForumTeamPage):
         if post_id := parse_id(q.removeprefix("#")):
             rows = list(self.posts.listed_for(self.request.user).filter(id=post_id).values_list(*columns))
         if not rows:
-            rows = Post.objects.search(
-                q, self.request.user, columns, account=account, forum_id=forum_id, start=0, size=MAX_FOUND + 1
-            )
+            rows = ForumList(account, forum_id, self.request.user, columns, start=0, size=MAX_FOUND + 1).search(q)
         return [row for row in rows if row[0] != id][:MAX_FOUND]
 
     def merge(self, request: ForumUserRequest, id: int) -> HttpResponse:

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 from django.db.models import Model, QuerySet
 from django.db.models.functions import Left
 from django.http import Http404, QueryDict
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
@@ -36,37 +37,24 @@ if TYPE_CHECKING:
 
 # Lengths in characters: of the Markdown that an excerpt is made from, and of an excerpt.
 EXCERPT_SOURCE_LENGTH, EXCERPT_LENGTH = 600, 200
-
-
 COLUMNS = (
-    "id",
-    "title",
-    Left("content", EXCERPT_SOURCE_LENGTH),
-    "status__code",
-    "status__name",
-    "status__color",
-    "votes_cache",
-    "comments_cache",
-    "created_at",
-    "user__name",
-    "private",
-    "kind",
-    "approved",
-    "tags",
-    "client_id",
-    "contact_id",
+    *("id", "title", Left("content", EXCERPT_SOURCE_LENGTH), "status__code", "status__name", "status__color"),
+    *("votes_cache", "comments_cache", "created_at", "user__name", "private", "kind", "approved", "tags"),
+    *("client_id", "contact_id"),
 )
-
-
 NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
+
+
+def pop_status(row: dict[str, Any]) -> Status:
+    """Take the columns of the status from a row, and return the status."""
+    columns = {name: row.pop(f"status__{name}") for name in ("code", "name", "color")}
+    return Status(kind=Status.Kind.POST, **columns)
 
 
 def as_list_item(row: tuple[Any, ...]) -> dict[str, Any]:
     """Return a row of `COLUMNS` as the templates of lists expect it."""
     post = dict(zip(NAMES, row, strict=True))
-    post["status"] = Status(
-        kind=Status.Kind.POST, **{name: post.pop(f"status__{name}") for name in ("code", "name", "color")}
-    )
+    post["status"] = pop_status(post)
     post["excerpt"] = excerpt(post["content"], max_length=EXCERPT_LENGTH)
     post["nick"] = public_name(post["user__name"])
     post["is_private"] = post["private"] or post["kind"] == PostKind.PRIVATE
@@ -123,10 +111,7 @@ class PostsPage(ForumPage):
         """Return the status with the code in the query, or None without a code. Raise Http404 if there is no such status."""
         if not (code := self.request.GET.get("status")):
             return None
-        status = self.request.account.statuses.filter(kind=Status.Kind.POST, code=replace_non_xml(code)).first()
-        if status is None:
-            raise Http404
-        return status
+        return get_object_or_404(self.request.account.statuses, kind=Status.Kind.POST, code=replace_non_xml(code))
 
     def read_query(self) -> str:
         """Return the text to search for. Count the search against the limit of searches."""

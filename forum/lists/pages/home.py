@@ -10,7 +10,6 @@ from django.utils.translation import gettext
 
 from accounts.account.models import Account
 from accounts.statuses.models import Status
-from core.api import paging
 from core.db.prepared import prepared
 from core.db.tenancy import account_of, fold
 from core.db.time_limit import TooSlow
@@ -37,7 +36,7 @@ from forum.lists.pages.base import (
     route_of_former_path,
 )
 from forum.lists.team_filters import TeamFilter, read_team_filter, team_orders
-from forum.lists.whole_forum import page_of_forum, page_of_team
+from forum.lists.whole_forum import ForumList
 
 # Links to the lists of categories existed before the order by trend. These lists still have the newest suggestions first.
 DEFAULT_CATEGORY_ORDER = "new"
@@ -70,18 +69,26 @@ class PostListPage(PostsPage):
         team_order = further.get(order)
         team_filter = read_team_filter(request.GET, account, request.user)
         q = self.read_query()
-        links = Links(category, filters, team_filter, q, order, is_default_order=order == default_order)
+        own_order = "" if q or order == default_order else order
+        links = Links(category, filters, team_filter, q, order, own_order)
+        selected = (COLUMNS, page.start, page.size + 1, filters.selection, team_filter)
+        forum_list = ForumList(account, forum.id, request.user, *selected)
         groups: list[FilterGroup] = []
         rows: list[tuple[Any, ...]] = []
         shows_similar = is_too_slow = False
         try:
             if q:
-                rows, shows_similar = self.search(q, filters, team_filter, page)
+                rows = forum_list.search(q)
+                if not rows and not filters and not team_filter and page.number == 1:
+                    rows = account.posts.similar_to(
+                        q, COLUMNS, account=account, forum_id=forum.id, already_searched=True
+                    )
+                    shows_similar = bool(rows)
             else:
                 is_team = request.user is not None and request.user.is_team
                 facets = count_facets(account.id, forum.id, filters.selection, include_closed=is_team)
                 groups = filter_groups(filters, facets, categories, statuses, links.link_filtered)
-                rows = self.rows(order, filters, team_filter, page, matches=facets.total)
+                rows = forum_list.page(team_order or order, matches=facets.total)
         except TooSlow:
             is_too_slow = True
         if not rows and page.number > 1 and not is_too_slow:
@@ -103,7 +110,7 @@ class PostListPage(PostsPage):
             hidden_fields=[(name, value) for name, value in links.own_parameters.items() if value],
             team_filter=team_filter,
             team_filter_form=team_filter.render_form(
-                links.path, {"order": links.own_order, **links.own_filters.parameters, "q": q}
+                links.path, {"order": own_order, **links.own_filters.parameters, "q": q}
             ),
             errors=[error_sentence(error) for error in team_filter.errors],
             is_too_slow=is_too_slow,
@@ -130,36 +137,6 @@ class PostListPage(PostsPage):
             title=title_of(q, category, links.own_filters),
             **self.list_context(posts),
         )
-
-    def rows(
-        self, order: str, filters: Filters, team_filter: TeamFilter, page: paging.ListPage, *, matches: int
-    ) -> list[tuple[Any, ...]]:
-        """Return the rows of the list. `matches` is the number of suggestions with the filters. Raise `TooSlow`."""
-        user, options = self.request.user, self.row_options(filters, page)
-        team_order = team_orders(user).get(order)
-        if user is None or (team_order is None and not team_filter):
-            return page_of_forum(user, COLUMNS, **options, matches=matches, order=order)
-        return page_of_team(user, COLUMNS, **options, team_filter=team_filter, order=team_order or order)
-
-    def row_options(self, filters: Filters, page: paging.ListPage) -> dict[str, Any]:
-        """Return the arguments of the functions that read the rows."""
-        selected = {"account": self.request.account, "forum_id": self.request.forum.id, "selection": filters.selection}
-        return selected | {"start": page.start, "size": page.size + 1}
-
-    def search(
-        self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.ListPage
-    ) -> tuple[list[tuple[Any, ...]], bool]:
-        """Return the rows of a search, and whether these are similar suggestions because the whole forum has no match.
-
-        Raise `TooSlow` if the filter of the team takes too long.
-        """
-        account, forum = self.request.account, self.request.forum
-        options = self.row_options(filters, page)
-        rows = account.posts.search(q, self.request.user, COLUMNS, **options, team_filter=team_filter)
-        if rows or filters or team_filter or page.number > 1:
-            return rows, False
-        similar = account.posts.similar_to(q, COLUMNS, account=account, forum_id=forum.id, already_searched=True)
-        return similar, bool(similar)
 
 
 class OwnPostsPage(PostsPage):
@@ -197,14 +174,7 @@ class Links:
     """The links from a list to itself with other parameters, and to other lists."""
 
     def __init__(
-        self,
-        category: Category | None,
-        filters: Filters,
-        team_filter: TeamFilter,
-        q: str,
-        order: str,
-        *,
-        is_default_order: bool,
+        self, category: Category | None, filters: Filters, team_filter: TeamFilter, q: str, order: str, own_order: str
     ) -> None:
         self.filters, self.team_filter, self.q, self.order = filters, team_filter, q, order
         self.home = reverse("forum-suggestions")
@@ -212,8 +182,7 @@ class Links:
         # The filters that are not part of the path.
         self.own_filters = filters if category is None else filters.remove("category")
         self.own_parameters = {**self.own_filters.parameters, **team_filter.parameters}
-        self.own_order = "" if q or is_default_order else order
-        self.parameters = {"order": self.own_order, **self.own_parameters, "q": q}
+        self.parameters = {"order": own_order, **self.own_parameters, "q": q}
 
     def link_list(self, **parameters: object) -> str:
         """Return the path of this list with other parameters."""
