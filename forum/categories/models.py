@@ -103,8 +103,6 @@ class Category(Ordered, TenantModel):
     def __str__(self) -> str:
         return self.name
 
-    # Questions
-
     def siblings(self) -> models.QuerySet["Category"]:
         """Return the categories of the same forum, including this one."""
         return self.account.categories.filter(forum_id=self.forum_id)
@@ -112,8 +110,6 @@ class Category(Ordered, TenantModel):
     def posts(self) -> models.QuerySet[models.Model]:
         """Return the posts in the category, including those in the trash."""
         return self.account.posts.filter(category_id=self.id)
-
-    # Actions
 
     @transaction.atomic(savepoint=False)
     def write(self, *, name: str) -> None:

@@ -86,20 +86,18 @@ class Commentable(LockablePost):
             [*insertion.values_of(comment), by.is_team],
         )
         insertion.complete(comment, cast("tuple[Any, ...]", inserted))
-        values: dict[str, object] = {comment.count_column: getattr(self, comment.count_column) + 1}
+        setattr(self, comment.count_column, getattr(self, comment.count_column) + 1)
         if comment.is_public:
-            values["updated_at"] = comment.created_at
+            self.updated_at = comment.created_at
         if by.is_team:
-            values["handled_at"] = self.handled_at or comment.created_at
+            self.handled_at = self.handled_at or comment.created_at
             if comment.is_public:
-                values["answered_at"] = self.answered_at or comment.created_at
-        for name, value in values.items():
-            setattr(self, name, value)
+                self.answered_at = self.answered_at or comment.created_at
         return comment
 
     @transaction.atomic(savepoint=False)
-    def erase_comment(self, comment: Comment) -> bool:
-        """Erase a comment with its versions, and return whether it existed. The post's `updated_at` stays the same.
+    def erase_comment(self, comment: Comment) -> None:
+        """Erase a comment with its versions. The post's `updated_at` stays the same.
 
         The post is unanswered again if this was the only public comment of the team, unless the team marked the post as handled.
         Raise FieldError if the post is merged into another.
@@ -116,7 +114,6 @@ class Commentable(LockablePost):
                 answers = comments.public().by_team().order_by("created_at", "id")
                 values["answered_at"] = answers.values_list("created_at", flat=True).first()
             self._add_to_count(comment.count_column, -1, **values)
-        return bool(erased)
 
     @transaction.atomic(savepoint=False)
     def edit_comment(self, comment: Comment, text: str, *, by: User) -> None:

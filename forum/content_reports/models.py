@@ -68,10 +68,10 @@ class ContentReportQuerySet(models.QuerySet["ContentReport"]):
         self.filter(pk=report.pk).update(**values, created_at=timezone.now(), dismissed_at=None)
         return True
 
-    def dismiss(self, row: Any) -> int:
-        """Dismiss all reports of a suggestion or a comment, and return their number."""
+    def dismiss(self, row: Any) -> None:
+        """Dismiss all reports of a suggestion or a comment."""
         rows = self.filter(account_id=row.account_id, dismissed_at=None, **link_to(row))
-        return rows.update(dismissed_at=timezone.now())
+        rows.update(dismissed_at=timezone.now())
 
 
 class ContentReport(TenantModel):

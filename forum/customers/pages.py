@@ -128,11 +128,9 @@ class ProxyVotesPage(ForumTeamPage):
         if customer is None:
             messages.error(request, _("Choose the client or contact whose vote it is."))
             return redirect("forum-proxy-votes", id)
-
-        def act() -> bool:
-            return self.lock(id).cast_proxy_vote(by=request.user, **customer.link)
-
-        self.perform(act, success_message=_("The vote of %(name)s counts.") % {"name": customer.name})
+        success_message = _("The vote of %(name)s counts.") % {"name": customer.name}
+        link = customer.link
+        self.perform(lambda: self.lock(id).cast_proxy_vote(by=request.user, **link), success_message=success_message)
         return redirect("forum-proxy-votes", id)
 
     def withdraw(self, request: ForumUserRequest, id: int) -> HttpResponse:

@@ -91,19 +91,17 @@ class Recipient(NamedTuple):
         return delivery_time(now, self.delivery, hour=self.digest_hour, weekday=self.digest_weekday, zone=zone)
 
 
-def recipients_of(
+def notifications_of(
     activity: Activity, post: Post | None, account: Account, *, mentioned: Collection[int] = ()
-) -> Iterator[Recipient]:
-    """Return the recipients of an activity, who may all see it now.
+) -> Iterator[Notification]:
+    """Return the notifications of an activity, unsaved. Their recipients may all see it now.
 
     `post` is None for a sign-up and a note. `mentioned` are the ids of the users whom a note mentions and who may see it; the mentions of
     other activities are read from their texts.
     """
     kind = activity.kind
-    is_assignment, is_sign_up = (
-        kind in (Activity.Kind.ASSIGNMENT, Activity.Kind.REMINDER),
-        kind == Activity.Kind.SIGN_UP,
-    )
+    is_assignment = kind in (Activity.Kind.ASSIGNMENT, Activity.Kind.REMINDER)
+    is_sign_up = kind == Activity.Kind.SIGN_UP
     # The recipients of other activities depend on the kind and on the mentions.
     is_news = not is_assignment and not is_sign_up and kind != Activity.Kind.NOTE
     # Only the team sees tasks.
@@ -114,9 +112,7 @@ def recipients_of(
         "post": None if post is None else post.id,
         "author": None if post is None else post.user_id,
         "by": 0 if kind == Activity.Kind.REMINDER else activity.user_id,
-        "mentioned": list(mentioned)
-        if post is None
-        else mentioned_ids(account, _text_of(activity, post), post=post, author_id=activity.user_id),
+        "mentioned": list(mentioned) if post is None else _ids_mentioned_by(activity, post, account),
         "team": list(User.TEAM),
         "to_followers": is_news and kind != Activity.Kind.NEW_POST,
         "to_all": is_news,
@@ -133,32 +129,10 @@ def recipients_of(
         recipients = list(map(Recipient._make, cursor.fetchall()))
     if recipients and post is not None and post.forum_id is not None:
         forum = account.forums.get(id=post.forum_id)
-        forum.account = account
         readers = forum.members_among([recipient.user_id for recipient in recipients])
         recipients = [recipient for recipient in recipients if recipient.user_id in readers]
-    yield from recipients
-
-
-def _text_of(activity: Activity, post: Post | None) -> str:
-    if activity.kind == Activity.Kind.COMMENT and activity.comment is not None:
-        result: str = activity.comment.comment
-        return result
-    return post.content if post is not None and activity.kind == Activity.Kind.NEW_POST else ""
-
-
-def notify(activity: Activity, post: Post | None, account: Account, *, mentioned: Collection[int] = ()) -> None:
-    """Create the notifications of an activity, except for users who have one already. The arguments are those of `recipients_of`."""
-    rows = notifications_of(activity, post, account, mentioned=mentioned)
-    while batch := list(islice(rows, BATCH_SIZE)):
-        Notification.objects.bulk_create(batch, ignore_conflicts=True)
-
-
-def notifications_of(
-    activity: Activity, post: Post | None, account: Account, *, mentioned: Collection[int] = ()
-) -> Iterator[Notification]:
-    """Return the notifications of an activity, unsaved. The arguments are those of `recipients_of`."""
     now = timezone.now()
-    for recipient in recipients_of(activity, post, account, mentioned=mentioned):
+    for recipient in recipients:
         yield Notification(
             account_id=account.id,
             user_id=recipient.user_id,
@@ -167,6 +141,20 @@ def notifications_of(
             created_at=now,
             mail_at=recipient.mail_at(now),
         )
+
+
+def _ids_mentioned_by(activity: Activity, post: Post, account: Account) -> list[int]:
+    text = post.content if activity.kind == Activity.Kind.NEW_POST else ""
+    if activity.kind == Activity.Kind.COMMENT and activity.comment is not None:
+        text = activity.comment.comment
+    return mentioned_ids(account, text, post=post, author_id=activity.user_id)
+
+
+def notify(activity: Activity, post: Post | None, account: Account, *, mentioned: Collection[int] = ()) -> None:
+    """Create the notifications of an activity, except for users who have one already. The arguments are those of `notifications_of`."""
+    rows = notifications_of(activity, post, account, mentioned=mentioned)
+    while batch := list(islice(rows, BATCH_SIZE)):
+        Notification.objects.bulk_create(batch, ignore_conflicts=True)
 
 
 # Reminders of tasks

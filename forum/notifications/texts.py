@@ -59,7 +59,7 @@ def title_of(notification: Notification) -> str:
 
 def sentence_of(activity: Activity, reason: int) -> str:
     """Return a sentence that describes an activity, without a full stop."""
-    names = {"name": activity.user.public_name, "status": status_name_of(activity.after)}
+    names = {"name": activity.user.public_name, "status": status_name(activity.after) if activity.after else ""}
     if reason == NotificationReason.MENTIONED and activity.kind in (Kind.COMMENT, Kind.NEW_POST):
         return _("%(name)s mentioned you") % names
     sentences: dict[str, str] = {
@@ -84,10 +84,6 @@ def sentence_of(activity: Activity, reason: int) -> str:
     if activity.kind == Kind.NEW_POST and activity.post is not None and not activity.post.approved:
         return _("New suggestion by %(name)s, waiting for approval") % names
     return sentences[activity.kind] % names
-
-
-def status_name_of(name: str | None) -> str:
-    return status_name(name) if name else ""
 
 
 def quote_of(notification: Notification, *, max_length: int) -> str:
@@ -117,7 +113,9 @@ def path_of(notification: Notification) -> str:
     if activity.post is None:
         return reverse("forum-notifications")
     if is_of_task(activity):
-        return path_of_task(activity)
+        [route] = _task_routes
+        fragment = f"comment-{activity.comment_id}" if activity.comment_id is not None else None
+        return reverse(route, args=[activity.post_id], fragment=fragment)
     if activity.comment_id is not None:
         # The link redirects to the right page of comments, which is looked up only when somebody opens the link.
         return reverse("forum-comment", args=[activity.post_id, activity.comment_id])
@@ -133,10 +131,3 @@ def is_of_task(activity: Activity) -> bool:
 def register_task_route(name: str) -> None:
     """Set the route of the page of a task, which an upper app defines. Its only parameter is the id."""
     _task_routes[:] = [name]
-
-
-def path_of_task(activity: Activity) -> str:
-    """Return the path of the task of an activity, with the comment as its fragment."""
-    [route] = _task_routes
-    fragment = f"comment-{activity.comment_id}" if activity.comment_id is not None else None
-    return reverse(route, args=[activity.post_id], fragment=fragment)

@@ -238,8 +238,6 @@ class Post(Tagged, Mergeable, Commentable, Votable):
     def __str__(self) -> str:
         return self.title
 
-    # Questions
-
     @property
     def is_private(self) -> bool:
         return self.private or self.kind == self.Kind.PRIVATE
@@ -265,8 +263,6 @@ class Post(Tagged, Mergeable, Commentable, Votable):
     def may_be_changed_by(self, user: User) -> bool:
         """Return whether the user may change or delete the post. The team always may; the author may while nobody else took part."""
         return user.is_team or (self.user_id == user.id and not self.has_other_participants())
-
-    # Actions
 
     @transaction.atomic(savepoint=False)
     def write(self, values: dict[str, Any], *, by: User) -> None:
@@ -337,7 +333,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                 change = StatusChange.objects.record(
                     self, by=by, status_id_before=status_id_before, has_response_changed=has_response_changed
                 )
-            self._record_activities(change, *before, by=by)
+            self._record_activities(change, before, by=by)
         if status is not None:
             self.status_code = status.code
 
@@ -354,17 +350,12 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         self.category_id, self.status_id, self.closed, self.approved, self.status_code = found
 
     def _record_activities(
-        self,
-        change: "StatusChange | None",
-        was_approved: bool,
-        responsible_id_before: int | None,
-        original_id_before: int | None,
-        *,
-        by: User,
+        self, change: "StatusChange | None", before: tuple[bool, int | None, int | None], *, by: User
     ) -> None:
         """Record the activities of an update, for notifications. Tasks have no such activities."""
         if self.category_id is None:
             return
+        was_approved, responsible_id_before, original_id_before = before
         kinds: list[str] = []
         if self.duplicate_from_id != original_id_before:
             kinds.append(Activity.Kind.UNMERGE if self.duplicate_from_id is None else Activity.Kind.MERGE)
@@ -374,10 +365,8 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             kinds.append(Activity.Kind.APPROVAL)
         if self.responsible_id not in (None, responsible_id_before):
             kinds.append(Activity.Kind.ASSIGNMENT)
+        names = {"before": change.from_name, "after": change.name} if change is not None and change.from_name else {}
         for kind in kinds:
-            names = (
-                {"before": change.from_name, "after": change.name} if change is not None and change.from_name else {}
-            )
             Activity.objects.record(self, kind, by=by, **names)
 
     @transaction.atomic(savepoint=False)

@@ -1,7 +1,7 @@
 """The pages on which the team deals with posts: their base, and the tools for a post, which are status, response, category, tags, and merging."""
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
@@ -24,7 +24,6 @@ from core.errors import FieldError, FieldErrors
 from core.http import throttling
 from core.pages.base import no_content, redirect
 from core.search.queries import MAX_QUERY_LENGTH
-from forum.categories.models import Category
 from forum.forums.pages.base import ForumPage, ResubmittablePage
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.queries import PostQuerySet
@@ -255,18 +254,14 @@ class PlaceForm(Form):
         label=gettext_lazy("Private: only its author and the team can see it"), required=False, show_hidden_initial=True
     )
 
-    def __init__(
-        self,
-        *args: object,
-        post: Post,
-        categories: Iterable[Category],
-        team: Iterable[tuple[int, str, str]],
-        **kwargs: object,
-    ):
+    def __init__(self, *args: object, request: ForumUserRequest, post: Post, **kwargs: object):
         initial = {name: getattr(post, name) for name in ("category_id", "responsible_id", "private")}
         super().__init__(*args, initial=initial | {"tags": ", ".join(post.tags)}, auto_id="place-%s", **kwargs)
+        categories = request.account.categories.of_forum(request.forum.id)
         self.set_choices("category_id", ((category.id, category.name) for category in categories))
-        people = [(id, name or login) for id, name, login in team]
+        # The responsible user remains a choice after they have left the team.
+        team = request.account.users.filter(Q(**ASSIGNABLE) | Q(id=post.responsible_id)).order_by("name", "id")
+        people = [(id, name or login) for id, name, login in team.values_list("id", "name", "login")]
         self.set_choices("responsible_id", [("", _("Nobody")), *people])
 
     def clean_tags(self) -> list[str]:
@@ -274,9 +269,8 @@ class PlaceForm(Form):
             result: list[str] = TagsField().run_validation(self.cleaned_data["tags"])
             return result
         except FieldError as error:
-            raise forms.ValidationError(
-                TAG_ERRORS.get(error.code) or _("Has characters that can't be stored")
-            ) from None
+            message = TAG_ERRORS.get(error.code) or _("Has characters that can't be stored")
+            raise forms.ValidationError(message) from None
 
     def clean(self) -> dict[str, object]:
         values = super().clean()
@@ -303,12 +297,16 @@ class ToolsPage(ResubmittableTeamPage):
         return self.show(post, tool=request.GET.get("tool", ""))
 
     def show_submitted_form(self, id: int) -> HttpResponse:
-        make_form = {"status": self.status_form, "place": self.place_form}.get(self.request.POST.get("do", ""))
+        make_form = self.form_makers.get(self.request.POST.get("do", ""))
         if make_form is None:
             return error_response(self.request, 400)
         post = self.find_even_if_trashed(id)
         submitted: dict[str, Any] = {self.request.POST["do"]: make_form(post, self.request.POST)}
         return self.show(post, **submitted)
+
+    @property
+    def form_makers(self) -> dict[str, Callable[..., Form]]:
+        return {"status": self.status_form, "place": self.place_form}
 
     def text_fields(self) -> list[forms.BoundField]:
         data = self.request.POST
@@ -317,32 +315,24 @@ class ToolsPage(ResubmittableTeamPage):
     def show(self, post: Post, *, tool: str = "", **submitted: Form) -> HttpResponse:
         """Return the page. `submitted` is a form that is shown with its errors, by its name; the other forms show the post."""
         request, account = self.request, self.request.account
-        forms_by_name = {
-            "status": submitted.get("status") or self.status_form(post),
-            "place": submitted.get("place") or self.place_form(post),
-        }
         duplicates = account.posts.live().filter(duplicate_from_id=post.id).order_by("id")
-        context = {
-            "section": "suggestions",
-            "post": post,
-            "tool": next(iter(submitted), tool),
-            "forms": forms_by_name,
-            "tags": [tag["name"] for tag in tags_in_use(request.user, "post")[:MAX_TAGS_OFFERED]],
-            "duplicates": list(duplicates.values_list("id", "title")[:MAX_DUPLICATES]),
-        }
-        template = "forum/team_tools/team_tools.html" if request.htmx else None
-        return self.render(template, http_status=422 if submitted else 200, **context)
+        return self.render(
+            "forum/team_tools/team_tools.html" if request.htmx else None,
+            http_status=422 if submitted else 200,
+            section="suggestions",
+            post=post,
+            tool=next(iter(submitted), tool),
+            forms={name: submitted.get(name) or make_form(post) for name, make_form in self.form_makers.items()},
+            tags=[tag["name"] for tag in tags_in_use(request.user, "post")[:MAX_TAGS_OFFERED]],
+            duplicates=list(duplicates.values_list("id", "title")[:MAX_DUPLICATES]),
+        )
 
     def status_form(self, post: Post, *data: object) -> PostStatusForm:
         statuses = self.request.account.statuses_of_kind(Status.Kind.POST)
         return PostStatusForm(*data, post=post, statuses=list(statuses))
 
     def place_form(self, post: Post, *data: object) -> PlaceForm:
-        account = self.request.account
-        # The responsible user remains a choice after they have left the team.
-        team = account.users.filter(Q(**ASSIGNABLE) | Q(id=post.responsible_id)).order_by("name", "id")
-        categories = account.categories.of_forum(self.request.forum.id)
-        return PlaceForm(*data, post=post, categories=categories, team=team.values_list("id", "name", "login"))
+        return PlaceForm(*data, request=self.request, post=post)
 
     def find_even_if_trashed(self, id: int) -> Post:
         """Return the post, also from the trash: the page then shows the submitted form again, with an error."""
@@ -404,9 +394,8 @@ class MergePostPage(ForumTeamPage):
         post = self.find(id)
         original_id, original = request.GET.get("into"), None
         if original_id is not None:
-            original = (
-                self.posts.live().filter(id=parse_id(original_id) or 0, duplicate_from_id=None).exclude(id=id).first()
-            )
+            originals = self.posts.live().filter(duplicate_from_id=None).exclude(id=id)
+            original = originals.filter(id=parse_id(original_id) or 0).first()
             if original is None:
                 messages.error(request, _("There is no such suggestion to merge it into."))
         found = self.search(q, id) if original is None else []

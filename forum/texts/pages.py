@@ -17,9 +17,7 @@ from core.pages.creation import CreatingPage, Creation, RowT
 from forum.forums.limits import is_new_member, limit_new_member
 from forum.forums.pages.base import ResubmittablePage
 from forum.forums.requests import ForumRequest, ForumUserRequest
-from forum.texts.markdown import render
-
-TEXT_LENGTH = 65_536
+from forum.texts.markdown import MAX_LENGTH, render
 
 
 class LongTextFormField(forms.CharField):
@@ -27,7 +25,7 @@ class LongTextFormField(forms.CharField):
 
     def __init__(self, *, rows: int, **kwargs: Any):
         widget = forms.Textarea(attrs={"rows": rows})
-        super().__init__(max_length=TEXT_LENGTH, strip=False, widget=widget, **kwargs)
+        super().__init__(max_length=MAX_LENGTH, strip=False, widget=widget, **kwargs)
 
     def to_python(self, value: object) -> str:
         return (super().to_python(value) or "").replace("\r\n", "\n")

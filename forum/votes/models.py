@@ -39,8 +39,8 @@ class VoteBaseQuerySet(DerivingQuerySet[models.Model]):
     # The columns that a copy has in common with its source.
     COPIED_COLUMNS: ClassVar[tuple[str, ...]]
 
-    def copy(self, account_id: int, *, from_id: int, to_id: int) -> int:
-        """Copy the votes of one post to another, except those of voters who have a vote there. Return the number of copies."""
+    def copy(self, account_id: int, *, from_id: int, to_id: int) -> None:
+        """Copy the votes of one post to another, except those of voters who have a vote there."""
         table = self.model._meta.db_table
         columns = ", ".join(self.COPIED_COLUMNS)
         with connection.cursor() as cursor:
@@ -52,27 +52,23 @@ class VoteBaseQuerySet(DerivingQuerySet[models.Model]):
                 """,  # noqa: S608
                 [to_id, account_id, from_id],
             )
-            result: int = cursor.rowcount
-            return result
 
-    def undo_copy(self, account_id: int, *, from_id: int, to_id: int, other_ids: list[int]) -> int:
-        """Undo `copy`, and return the number of deleted votes.
+    def undo_copy(self, account_id: int, *, from_id: int, to_id: int, other_ids: list[int]) -> None:
+        """Undo `copy`.
 
         `other_ids` are the ids of other posts that are merged into the same original. If a voter also has a vote for one of those
         posts, the copy is kept, as a copy of that vote.
         """
         copies = self.filter(account_id=account_id, post_id=to_id, from_post_id=from_id)
         if other_ids:
-            same_voter = Q()
-            for column in self.VOTER_COLUMNS:
-                same_voter |= Q(**{column: OuterRef(column)})
+            same_voter = Q(*((column, OuterRef(column)) for column in self.VOTER_COLUMNS), _connector=Q.OR)
             others = self.model._default_manager.filter(same_voter, account_id=account_id, post_id__in=other_ids)
             others = others.order_by("post_id")
             copies.filter(Exists(others)).update(
                 from_post_id=Subquery(others.values("post_id")[:1]),
                 created_at=Subquery(others.values("created_at")[:1]),
             )
-        return copies.delete()[0]
+        copies.delete()
 
 
 def from_post_index(name: str) -> models.Index:
@@ -257,17 +253,16 @@ class Votable(LockablePost):
         return bool(is_new)
 
     @transaction.atomic(savepoint=False)
-    def withdraw_vote(self, *, by: User) -> bool:
-        """Withdraw the vote of a user, and return whether it existed. Raise FieldError if the post is merged into another."""
+    def withdraw_vote(self, *, by: User) -> None:
+        """Withdraw the vote of a user, if there is one. Raise FieldError if the post is merged into another."""
         self.lock()
         self.check_not_merged()
         withdrawn, _by_model = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
         self.votes_cache -= withdrawn
-        return bool(withdrawn)
 
     @transaction.atomic(savepoint=False)
-    def cast_proxy_vote(self, *, by: User, client_id: int | None = None, contact_id: int | None = None) -> bool:
-        """Cast the vote of a client or of a contact, and return whether it is new.
+    def cast_proxy_vote(self, *, by: User, client_id: int | None = None, contact_id: int | None = None) -> None:
+        """Cast the vote of a client or of a contact, unless they have a vote.
 
         Raise FieldError if the account has no such client or contact, or if the post is merged into another.
         """
@@ -276,27 +271,20 @@ class Votable(LockablePost):
         voter = self._voter(client_id, contact_id)
         for customer in registry.customers():
             link = f"{customer.key}_id"
-            if link not in voter:
-                continue
             rows = cast(TrashableQuerySet[Trashable], customer.rows_of(self.account))
-            if not limit(rows.live(), by.access).filter(id=voter[link]).exists():
+            if link in voter and not limit(rows.live(), by.access).filter(id=voter[link]).exists():
                 raise FieldError(link, _("can't be found"), "gone")
         _row, is_new = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
         self.votes_cache += is_new
-        return bool(is_new)
 
     @transaction.atomic(savepoint=False)
-    def withdraw_proxy_vote(self, *, client_id: int | None = None, contact_id: int | None = None) -> bool:
-        """Withdraw the vote of a client or of a contact, and return whether it existed.
-
-        Raise FieldError if the post is merged into another.
-        """
+    def withdraw_proxy_vote(self, *, client_id: int | None = None, contact_id: int | None = None) -> None:
+        """Withdraw the vote of a client or of a contact, if there is one. Raise FieldError if the post is merged into another."""
         self.lock()
         self.check_not_merged()
         voter = self._voter(client_id, contact_id)
         withdrawn, _by_model = self.account.proxy_votes.filter(post_id=self.id, **voter).delete()
         self.votes_cache -= withdrawn
-        return bool(withdrawn)
 
     @staticmethod
     def _voter(client_id: int | None, contact_id: int | None) -> dict[str, int]:

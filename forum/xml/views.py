@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, cast
-from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpResponse
 from django.utils.encoding import escape_uri_path
@@ -113,10 +112,6 @@ class XMLViewSet(TenantViewSet):
         return self.request._request.address.site_key[1]
 
     @property
-    def zone(self) -> ZoneInfo:
-        return self.account.zone
-
-    @property
     def body(self) -> dict[str, Any]:
         """The elements that `XMLParser` returns."""
         return cast(dict[str, Any], self.request.data)
@@ -144,7 +139,7 @@ class XMLUserViewSet(XMLViewSet):
         rows = users.values_list(
             *(f"shown_{name}" if name in PRIVATE_NAMES else name for name in documents.USER.columns)
         )
-        return Response(documents.document(documents.array("users", documents.USER, rows, self.zone)))
+        return Response(documents.document(documents.array("users", documents.USER, rows, self.account.zone)))
 
     def create(self, request: APIRequest) -> HttpResponse:
         request.user.check_may_create(User.Role.MEMBER)
@@ -162,13 +157,13 @@ class XMLUserViewSet(XMLViewSet):
         return Response(documents.document(self.as_element(in_transaction(act))), status=201)
 
     def as_element(self, user: User) -> str:
-        return documents.USER.write([getattr(user, name) for name in documents.USER.columns], self.zone)
+        return documents.USER.write([getattr(user, name) for name in documents.USER.columns], self.account.zone)
 
 
 class CategoryViewSet(XMLViewSet):
     def list(self, request: APIRequest) -> HttpResponse:
         rows = self.account.categories.of_forum(self.forum_id).values_list(*documents.CATEGORY.columns)
-        return Response(documents.document(documents.array("categories", documents.CATEGORY, rows, self.zone)))
+        return Response(documents.document(documents.array("categories", documents.CATEGORY, rows, self.account.zone)))
 
 
 class XMLPostViewSet(XMLViewSet):
@@ -204,7 +199,9 @@ class XMLPostViewSet(XMLViewSet):
         # The links repeat the parameters of the query string and of the body.
         repeated = [(name, parameters[name]) for name in ("order", "per_page") if parameters.get(name)]
         link = page.link(self.base_url + escape_uri_path(request.path), repeated, more=len(rows) > page.size)
-        body = documents.document(documents.array("posts", documents.POST_IN_LIST, rows[: page.size], self.zone))
+        body = documents.document(
+            documents.array("posts", documents.POST_IN_LIST, rows[: page.size], self.account.zone)
+        )
         return Response(body, headers={"Link": link})
 
     def read_list(self, parameters: dict[str, object]) -> tuple[ListPage, str, Status | None]:
@@ -235,8 +232,8 @@ class XMLPostViewSet(XMLViewSet):
         rows = comments_of_post(
             account_id=self.account.id, post_id=id, columns=documents.COMMENT.columns, user_id=request.user.id
         )
-        body = documents.array("comments", documents.COMMENT, rows, self.zone, depth=1)
-        body += documents.POST.write(post, self.zone, depth=1)
+        body = documents.array("comments", documents.COMMENT, rows, self.account.zone, depth=1)
+        body += documents.POST.write(post, self.account.zone, depth=1)
         modified = post[documents.POST.columns.index("updated_at")]
         headers = {"Last-Modified": http_date(modified.timestamp())}
         return Response(documents.document("<hash>\n", body, "</hash>\n"), headers=headers)
@@ -291,7 +288,7 @@ class XMLPostViewSet(XMLViewSet):
 
     def as_element(self, post: Post) -> str:
         values = [post.status_code if name == "status" else getattr(post, name) for name in documents.POST.columns]
-        return documents.POST.write(values, self.zone)
+        return documents.POST.write(values, self.account.zone)
 
 
 # What views and serializers do not tell the OpenAPI document.
