@@ -25,7 +25,6 @@ from core.api.lists import Paged
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
 from core.db.prepared import prepared
-from core.db.tenancy import account_of
 from core.db.transactions import in_transaction, without_transaction
 from core.errors import ConcurrentUpdate, FieldError
 from core.openapi.fields import RelatedExtension, WireFieldExtension
@@ -61,8 +60,7 @@ class CommentedPost(RelatedField):
 
 @prepared(account_id=int, id=int, responsible_ids=list)
 def _commented_post(account_id: int, id: int, responsible_ids: Collection[int] | None = None) -> QuerySet[Model]:
-    rows: QuerySet[Model] = account_of(account_id).posts.limited_to(prepared_access(responsible_ids)).filter(id=id)[:1]
-    return rows
+    return Account(id=account_id).posts.limited_to(prepared_access(responsible_ids)).filter(id=id)[:1]
 
 
 class CommentOnPostSerializer(ResourceSerializer):

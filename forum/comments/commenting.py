@@ -55,8 +55,7 @@ class Commentable(LockablePost):
         if user.is_team:
             return self.comments_cache + self.internal_comments_cache
         own = self.account.comments.waiting().filter(post_id=self.id, user_id=user.id)
-        result: int = self.comments_cache + own.count()
-        return result
+        return self.comments_cache + own.count()
 
     def comment(self, *, by: User, text: str, agent: str = "", internal: bool = False) -> Comment:
         """Add a comment, which may have to wait for approval. Raise FieldError if the post is merged into another, or if the user may not write internal comments.

@@ -77,8 +77,6 @@ class CommentManager(AllCommentsManager["Comment"]):
 
 
 class Comment(TenantModel):
-    """A comment on a post or task."""
-
     post_id = models.BigIntegerField()
     # The post where the comment was written, if that post was merged into this one.
     from_post_id = models.BigIntegerField(null=True, editable=False)

@@ -235,9 +235,8 @@ def _access_of_person(
 ) -> models.QuerySet[Any]:
     person = Person(account_id, user_id, email_key, domain)
     conditions = {"is_member": person.membership(forum_id), "is_listed": person.listing(forum_id)}
-    forums = account_of(account_id).forums.filter(id=forum_id).annotate(**conditions)
-    found: models.QuerySet[Any] = forums.values_list("access", "segment_id", *conditions)
-    return found
+    forums = Account(id=account_id).forums.filter(id=forum_id).annotate(**conditions)
+    return forums.values_list("access", "segment_id", *conditions)
 
 
 @dataclass(frozen=True)
@@ -293,7 +292,7 @@ def count_public_texts(author: User, *, not_post: int = 0, not_comment: int = 0,
 
     A post and a comment can be left out by their ids, and the texts that were written later than `before`.
     """
-    account: Any = account_of(author.account_id)
+    account = Account(id=author.account_id)
     open_posts = account.posts.open()
     posts = open_posts.filter(user_id=author.id).exclude(id=not_post).order_by()
     comments = account.comments.public().filter(Exists(open_posts.filter(id=OuterRef("post_id"))), user_id=author.id)

@@ -1,5 +1,3 @@
-"""The registration of forums (`core.rooms`)."""
-
 from collections.abc import Sequence
 
 from django.dispatch import receiver
@@ -25,7 +23,6 @@ register(
 
 @receiver(account_created)
 def create_default_forum(*, account: Account, host: Host, **_options: object) -> None:
-    """Create the default forum of a new account."""
     Forum.objects.create_default(account, host)
 
 

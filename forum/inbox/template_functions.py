@@ -1,5 +1,3 @@
-"""The filters of the inbox for templates."""
-
 from core.pages.templates import template_filter
 from forum.comments.models import Comment
 from forum.comments.pages import EditCommentForm

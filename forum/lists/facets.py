@@ -149,11 +149,11 @@ def _facets_sql(selected: frozenset[str]) -> str:
             SELECT coalesce(sum(posts), 0)::bigint FROM forum_facetcount
             WHERE {of_forum} AND level = 2 AND tag = tags.tag{others("")}
         )"""  # noqa: S608
-    values = "".join(
-        f"UNION ALL SELECT '{name}', {column}::text, sum(posts)::bigint FROM cube "
-        f"WHERE true{others(column)} GROUP BY {column} HAVING sum(posts) > 0 "  # noqa: S608
+    counts = [
+        f"""UNION ALL SELECT '{name}', {column}::text, sum(posts)::bigint FROM cube
+        WHERE true{others(column)} GROUP BY {column} HAVING sum(posts) > 0"""  # noqa: S608
         for name, column in COLUMNS.items()
-    )
+    ]
     return f"""
     WITH cube AS MATERIALIZED (
         SELECT category_id, status_id, kind, sum(posts)::bigint AS posts FROM forum_facetcount
@@ -163,7 +163,7 @@ def _facets_sql(selected: frozenset[str]) -> str:
         GROUP BY tag HAVING sum(posts) > 0 ORDER BY sum(posts) DESC, tag LIMIT {MAX_TAGS}
     )
     SELECT 'total', '', coalesce(sum(posts), 0)::bigint AS posts FROM cube WHERE true{others("")}
-    {values}
+    {" ".join(counts)}
     UNION ALL SELECT * FROM (
         SELECT 'tag', tag, {tag_counts} FROM (
             SELECT tag, max(posts) AS posts FROM (SELECT tag, posts FROM common_tags {selected_tag}) AS rows GROUP BY tag

@@ -175,37 +175,6 @@ class PostQuerySet(AccessQuerySet[Any]):
         )
         return result
 
-    def page(
-        self,
-        user: User | None,
-        columns: Columns,
-        *,
-        account_id: int,
-        forum_id: int,
-        category_id: int | None = None,
-        whole_forum: bool = False,
-        order: str,
-        status_id: int | None = None,
-        start: int,
-        size: int,
-    ) -> list[tuple[Any, ...]]:
-        """Return the columns of `size` posts of a list from the offset `start`, as the user sees the list.
-
-        The list has the posts of a category, of the whole forum, or of the forum's first category.
-
-        Each order has one index, of the posts or of their sort keys. The query merges the open partition of the category with the part of
-        the closed partition that the user may see, and reads no other row of the table. It skips the entries of the index before the page.
-        """
-        conditions = {
-            "account_id": account_id,
-            "forum_id": forum_id if category_id is None else None,
-            "category_id": category_id,
-            "status_id": status_id,
-            "author_id": closed_author_id(user),
-        }
-        selection = {name: value for name, value in conditions.items() if value is not None}
-        return page_of_posts(columns=columns, order=order, whole_forum=whole_forum, **_limits(start, size), **selection)
-
     def similar_to(
         self, text: str, columns: Columns, *, account: Account, forum_id: int, already_searched: bool = False
     ) -> list[tuple[Any, ...]]:
@@ -333,7 +302,7 @@ def _post_values(
 MAX_LITERAL_STOP = 2700
 
 
-def _limits(start: int, size: int) -> dict[str, int]:
+def page_limits(start: int, size: int) -> dict[str, int]:
     """Return the limits of a page as arguments of `page_of_posts`.
 
     PostgreSQL considers a literal limit in its plan, and keeps the plan. For a limit that is a parameter, it plans to read a tenth of

@@ -1,5 +1,3 @@
-"""The registration of the lists of suggestions (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 
 from accounts.users.names import public_name

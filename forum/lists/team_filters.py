@@ -56,7 +56,6 @@ _readers: list[Reader] = []
 
 
 def register_filter(read: Reader) -> None:
-    """Let `read` read the further filters."""
     _readers[:] = [read]
 
 

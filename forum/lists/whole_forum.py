@@ -23,7 +23,15 @@ from accounts.users.models import User
 from core.db.text import is_xml_text
 from core.search.queries import search, search_transaction
 from forum.lists.facets import NO_SELECTION, FacetSelection, count_facets
-from forum.lists.queries import Columns, PostQuerySet, closed_author_id, merge_partitions, values_by_id
+from forum.lists.queries import (
+    Columns,
+    PostQuerySet,
+    closed_author_id,
+    merge_partitions,
+    page_limits,
+    page_of_posts,
+    values_by_id,
+)
 from forum.lists.team_filters import NO_FILTER, TeamFilter, TeamOrder
 
 MAX_COLLECTED = 1000
@@ -51,23 +59,29 @@ class ForumList:
         if isinstance(order, TeamOrder) or self.team_filter:
             return self._page_of_team(order)
         if selection == NO_SELECTION or can_use_category_index(selection, order):
-            return self.account.posts.page(
-                self.user,
-                self.columns,
-                account_id=self.account.id,
-                forum_id=self.forum_id,
-                category_id=selection.category_id,
-                whole_forum=selection == NO_SELECTION,
-                order=order,
-                status_id=selection.status_id,
-                start=self.start,
-                size=self.size,
-            )
+            return self.page_of_category(order, whole_forum=selection == NO_SELECTION)
         if matches is None:
             is_team = self.user is not None and self.user.is_team
             matches = count_facets(self.account.id, self.forum_id, selection, include_closed=is_team).total
         page = self._collected(order) if matches <= MAX_COLLECTED else self._merged(order)
         return list(page.values_list(*self.columns))
+
+    def page_of_category(self, order: str, *, whole_forum: bool = False) -> list[tuple[Any, ...]]:
+        """Return the posts of the selected category, by default of the forum's first category, or those of the whole forum.
+
+        Each order has one index, of the posts or of their sort keys. The query merges the open partition of the category with the part of
+        the closed partition that the user may see, and reads no other row of the table. It skips the entries of the index before the page.
+        """
+        conditions = {
+            "account_id": self.account.id,
+            "forum_id": self.forum_id if self.selection.category_id is None else None,
+            "category_id": self.selection.category_id,
+            "status_id": self.selection.status_id,
+            "author_id": closed_author_id(self.user),
+        }
+        arguments = {name: value for name, value in conditions.items() if value is not None}
+        arguments |= page_limits(self.start, self.size)
+        return page_of_posts(columns=self.columns, order=order, whole_forum=whole_forum, **arguments)
 
     def search(self, text: str) -> list[tuple[Any, ...]]:
         """Return the posts that match the text, best matches first. Raise `TooSlow` if the filter of the team takes too long."""
@@ -80,8 +94,7 @@ class ForumList:
             return values_by_id(self.account, ids[self.start : stop], self.columns)
 
     def _posts(self) -> PostQuerySet:
-        rows: PostQuerySet = self.account.posts.listed_for(self.user).of_forum(self.forum_id).selected(self.selection)
-        return rows
+        return self.account.posts.listed_for(self.user).of_forum(self.forum_id).selected(self.selection)
 
     def _page_of_team(self, order: str | TeamOrder) -> list[tuple[Any, ...]]:
         with self.team_filter.limited(self.account):

@@ -35,8 +35,7 @@ class NotificationViewSet(Paged):
     filterset_class = NotificationFilters
 
     def get_queryset(self) -> NotificationQuerySet:
-        rows: NotificationQuerySet = self.account.notifications.shown_to(self.request.user).with_details()
-        return rows
+        return self.account.notifications.shown_to(self.request.user).with_details()
 
     def represent(self, row: Notification) -> dict[str, object]:
         activity, zone = row.activity, self.account.zone
@@ -58,8 +57,6 @@ class NotificationViewSet(Paged):
         }
 
     def read(self, request: APIRequest, id: int) -> HttpResponse:
-        """Mark one notification as read."""
-
         def act() -> Notification:
             self.check()
             self.account.notifications.of_user(request.user).filter(id=id).mark_read()
@@ -69,8 +66,6 @@ class NotificationViewSet(Paged):
         return Response(self.represent(in_transaction(act)))
 
     def read_all(self, request: APIRequest) -> HttpResponse:
-        """Mark all notifications as read."""
-
         def act() -> None:
             self.check()
             self.account.notifications.of_user(request.user).mark_read()

@@ -1,5 +1,3 @@
-"""The registration of notifications (`core.rooms`)."""
-
 from typing import cast
 
 from django.dispatch import receiver

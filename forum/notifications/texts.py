@@ -124,7 +124,6 @@ def path_of(notification: Notification) -> str:
 
 
 def is_of_task(activity: Activity) -> bool:
-    """Return whether the activity is about a task."""
     return activity.post is not None and activity.post.category_id is None
 
 

@@ -283,8 +283,7 @@ class PostViewSet(PostListing, CommentActions):
 
     def get_list_queryset(self) -> PostQuerySet:
         """Return the posts of the forums, which the whole team sees."""
-        rows: PostQuerySet = self.account.posts.live().exclude(category_id=None)
-        return rows
+        return self.account.posts.live().exclude(category_id=None)
 
     def get_queryset(self) -> PostQuerySet:
         rows: PostQuerySet = self.account.posts.live().limited_to(self.access)
@@ -381,8 +380,7 @@ class TaskViewSet(PostListing, JSONViewSet):
     ordering = ("closed", "-created_at", "-id")
 
     def get_list_queryset(self) -> PostQuerySet:
-        rows: PostQuerySet = self.account.posts.tasks().limited_to(self.access)
-        return rows
+        return self.account.posts.tasks().limited_to(self.access)
 
     def get_queryset(self) -> PostQuerySet:
         return self.get_list_queryset().with_names()

@@ -22,7 +22,6 @@ from accounts.layout.settings import parse_id
 from accounts.users.models import User
 from core.api import paging
 from core.db.prepared import prepared
-from core.db.tenancy import account_of
 from core.db.transactions import in_transaction
 from core.errors import Conflict
 from core.http import throttling
@@ -177,7 +176,7 @@ def _posts(
     is_team: bool = False,
     responsible_ids: Collection[int] | None = None,
 ) -> QuerySet[Post]:
-    account: Account = account_of(account_id)
+    account = Account(id=account_id)
     user = reader_of(account_id, user_id, is_team=is_team)
     categories = account.categories.of_forum(forum_id)
     annotations: dict[str, object] = {
@@ -206,7 +205,7 @@ def _posts(
 @prepared(account_id=int, post_id=int)
 def _status_changes(account_id: int, post_id: int) -> QuerySet[Model]:
     """Build the query for the newest changes, newest first."""
-    account: Account = account_of(account_id)
+    account = Account(id=account_id)
     return account.status_changes.of_post(post_id).reverse()[:MAX_STATUS_CHANGES]
 
 
@@ -217,7 +216,7 @@ def author_filter(user: User | None) -> dict[str, int]:
 
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
 def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None = None) -> QuerySet[Model, object]:
-    account: Account = account_of(account_id)
+    account = Account(id=account_id)
     reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
     merged = account.posts.visible_in_forum(reader).of_forum(forum_id).filter(duplicate_from_id=id)
     return merged.order_by("id").values_list("id", "title")[: MAX_DUPLICATES + 1]
@@ -226,7 +225,7 @@ def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None =
 @prepared(account_id=int, post_id=int, start=int, size=int, author_id=int)
 def _comments(account_id: int, post_id: int, start: int, size: int, author_id: int | None = None) -> QuerySet[Comment]:
     """Build the query for the comments that the author of waiting ones, or without `author_id` the team, may see."""
-    account: Account = account_of(account_id)
+    account = Account(id=account_id)
     reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
     comments = account.comments.filter(post_id=post_id).visible_to(reader).order_by("created_at", "id")
     names = {name: F(f"user__{name}") for name in USER_COLUMNS}
@@ -285,7 +284,6 @@ class EditPostForm(PostForm):
 
     @staticmethod
     def initial_values(post: Post) -> dict[str, object]:
-        """Return the initial values for a post."""
         kind = Post.Kind.SUGGESTION if post.kind == Post.Kind.PRIVATE else post.kind
         return {
             "title": post.title,

@@ -1,5 +1,3 @@
-"""The registration of posts (`core.rooms`)."""
-
 from core.registry import newest_id
 from forum.forums.requests import ForumRequest
 from forum.lists.queries import PostQuerySet

@@ -118,8 +118,6 @@ def _shown_voter_names(account_id: int, post_id: int, limit: int) -> models.Quer
 
 
 class Vote(models.Model):
-    """A vote of a user for a post."""
-
     pk = models.CompositePrimaryKey("account_id", "post_id", "user_id")
     account = models.ForeignKey(Account, models.CASCADE, related_name="votes", db_index=False)
     post_id = models.BigIntegerField()

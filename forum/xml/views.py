@@ -37,7 +37,9 @@ from forum.forums.limits import limit_new_member
 from forum.forums.membership import ForumMember, ForumRights
 from forum.forums.models import Forum
 from forum.forums.requests import agent_of
+from forum.lists.facets import FacetSelection
 from forum.lists.queries import PostQuerySet
+from forum.lists.whole_forum import ForumList
 from forum.posts.api import StatusCode
 from forum.posts.models import Post
 from forum.xml import documents
@@ -87,8 +89,6 @@ class MayReadForum(BasePermission):
 
 
 class XMLViewSet(TenantViewSet):
-    """The base of the views of the Forum API."""
-
     account: Account
     request: APIRequest
     authentication_classes = [BasicAuthentication, SessionAuthentication]
@@ -177,25 +177,15 @@ class XMLPostViewSet(XMLViewSet):
     def list(self, request: APIRequest, category_name: str | None = None) -> HttpResponse:
         parameters = self.parameters()
         page, order, status = self.read_list(parameters)
-        selection: dict[str, Any] = {}
+        selection = FacetSelection(status_id=None if status is None else status.id)
         if category_name:
             category = Category.objects.find_by_name(self.account.id, self.forum_id, category_name)
             if category is None:
                 raise Http404
-            selection["category_id"] = category.id
-        if status is not None:
-            selection["status_id"] = status.id
+            selection = selection._replace(category_id=category.id)
         # One additional row tells whether there is a next page.
-        rows = Post.objects.page(
-            request.user,
-            documents.POST_IN_LIST.columns,
-            account_id=self.account.id,
-            forum_id=self.forum_id,
-            order=order,
-            start=page.start,
-            size=page.size + 1,
-            **selection,
-        )
+        part = (documents.POST_IN_LIST.columns, page.start, page.size + 1)
+        rows = ForumList(self.account, self.forum_id, request.user, *part, selection).page_of_category(order)
         # The links repeat the parameters of the query string and of the body.
         repeated = [(name, parameters[name]) for name in ("order", "per_page") if parameters.get(name)]
         link = page.link(self.base_url + escape_uri_path(request.path), repeated, more=len(rows) > page.size)

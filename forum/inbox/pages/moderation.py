@@ -49,7 +49,6 @@ class ModerationPage(ForumTeamPage):
 
     @property
     def row_id(self) -> int:
-        """The id of the post or of the comment."""
         return parse_id(self.request.POST.get("id")) or 0
 
     def check_version(self, field: str, current: str) -> None:

@@ -13,12 +13,12 @@ from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
 
+from accounts.account.models import Account
 from accounts.statuses.default_names import status_name
 from accounts.statuses.models import Status
 from accounts.tags.models import Tag
 from accounts.users.names import public_name
 from core.db.prepared import prepared
-from core.db.tenancy import account_of
 from core.db.text import replace_non_xml
 from core.http import throttling
 from core.registry import registry
@@ -105,8 +105,6 @@ def route_of_former_path(path: str | None) -> str | None:
 
 
 class PostsPage(ForumPage):
-    """The base of pages that list suggestions."""
-
     def read_status(self) -> Status | None:
         """Return the status with the code in the query, or None without a code. Raise Http404 if there is no such status."""
         if not (code := self.request.GET.get("status")):
@@ -140,7 +138,7 @@ def _customer_names(
     """Build the query for the ids and names of customers. All resources of an account share one sequence of ids."""
     access = prepared_access(responsible_ids)
     queries = [
-        limit(customer.rows_of(account_of(account_id)), access).filter(id__any=ids).order_by().values_list("id", "name")
+        limit(customer.rows_of(Account(id=account_id)), access).filter(id__any=ids).order_by().values_list("id", "name")
         for customer in registry.customers()
     ]
     found: QuerySet[Model, object] = queries[0].union(*queries[1:], all=True)
@@ -194,7 +192,6 @@ KIND_NAMES: dict[str, object] = {**{kind.value: name for kind, name in KINDS}, P
 
 
 def kind_name(kind: str) -> str:
-    """Return the name of a kind of posts."""
     return str(KIND_NAMES.get(kind, kind))
 
 
@@ -236,7 +233,6 @@ class Filters:
 
     @property
     def parameters(self) -> dict[str, object]:
-        """The parameters of a query string."""
         return {
             "category": self.category and self.category.id,
             "status": self.status and self.status.code,

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 from accounts.account.models import Account
 from accounts.statuses.models import Status
 from core.db.prepared import prepared
-from core.db.tenancy import account_of, fold
+from core.db.tenancy import fold
 from core.db.time_limit import TooSlow
 from core.pages.base import base_url, redirect
 from core.pages.errors import error_sentence
@@ -166,7 +166,7 @@ class OwnPostsPage(PostsPage):
 
 @prepared(account_id=int)
 def _statuses(account_id: int) -> QuerySet[Status]:
-    account: Account = account_of(account_id)
+    account = Account(id=account_id)
     return account.statuses_of_kind(Status.Kind.POST)
 
 
