@@ -138,10 +138,6 @@ class CommentActions(Paged, ResourceViewSet):
 
         return self.respond_created(self.represent_as_post(without_transaction(act)))
 
-    def find_comment(self, id: int) -> Comment:
-        """Return the comment with this id. Raise Http404 if it does not exist, or if its post is in the trash."""
-        return get_object_or_404(self.account.comments.of_live_posts(self.access).with_names(), id=id)
-
     def lock_comment(self, id: int) -> tuple["Post", Comment]:
         """Lock the post of a comment, and return both. Raise Http404, or PermissionDenied if the user may not change the comment."""
         post_id = self.account.comments.filter(id=id).values("post_id")

@@ -44,12 +44,6 @@ class CommentTextForm(Form):
     def __init__(self, *args: object, **kwargs: object):
         super().__init__(*args, auto_id="comment-%s", **kwargs)
 
-    def clean_content(self) -> str:
-        content: str = self.cleaned_data["content"]
-        if not content.strip():
-            raise forms.ValidationError(_("Can't be blank"))
-        return content
-
 
 class CommentForm(CommentTextForm):
     """The form for a new comment. The team can choose that only the team sees the comment."""
@@ -340,7 +334,10 @@ class MentionsPart(ForumPage):
         matches = [
             name
             for name in uses
-            if (team_uses[name] or uses[name]) == 1 and has_word(prefix, name) and is_mentionable(name)
+            if (team_uses[name] or uses[name]) == 1
+            and has_word(prefix, name)
+            # An `@` and the name are read as a mention of the whole name.
+            and any(name in candidates for candidates in names_in(f"@{name}"))
         ]
         return JsonResponse([{"name": name} for name in matches[:MAX_SHOWN]], safe=False)
 
@@ -348,8 +345,3 @@ class MentionsPart(ForumPage):
 def has_word(prefix: str, name: str) -> bool:
     """Return whether a word of the name begins with the folded prefix."""
     return any(word.startswith(prefix) for word in fold(name).split())
-
-
-def is_mentionable(name: str) -> bool:
-    """Return whether an `@` and the name are read as a mention of the whole name."""
-    return any(name in candidates for candidates in names_in(f"@{name}"))

@@ -106,12 +106,9 @@ class ProxyVotesPage(ForumTeamPage):
     """The votes on behalf of customers: the list, and forms to add and withdraw them."""
 
     template_name = "forum/customers/proxy_votes.html"
-    actions = {"find": "show_votes", "cast": "cast", "withdraw": "withdraw"}
+    actions = {"find": "get", "cast": "cast", "withdraw": "withdraw"}
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.show_votes(request, id)
-
-    def show_votes(self, request: ForumUserRequest, id: int) -> HttpResponse:
         q = self.read_query()
         found = search_customers(request.user, q)
         if request.htmx:

@@ -204,10 +204,6 @@ class Person:
     domain: object
 
     @classmethod
-    def from_user(cls, user: User) -> "Person":
-        return cls(user.account_id, user.id, user.email_key, domain_of(user.email_key))
-
-    @classmethod
     def outer(cls, account_id: int) -> "Person":
         """Return the users of an outer query."""
         domain = Func(OuterRef("email_key"), Value("@"), Value(-1), function="split_part")
@@ -273,7 +269,8 @@ def belongs_to(user: User) -> Q:
 
     It takes one statement, and a fixed number of further ones if the account has forums for segments.
     """
-    person, account = Person.from_user(user), user.account
+    account = user.account
+    person = Person(account.id, user.id, user.email_key, domain_of(user.email_key))
     belongs = Q(person.membership(OuterRef("id")))
     belongs |= Q(access=ForumAccess.LIST) & Q(person.listing(OuterRef("id")))
     segment_ids = account.forums.filter(access=ForumAccess.SEGMENT).values_list("segment_id", flat=True)

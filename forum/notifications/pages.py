@@ -1,11 +1,11 @@
 """The page of a user's notifications, and the page to stop their e-mails."""
 
 from http import HTTPStatus
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.csrf import csrf_exempt
@@ -98,6 +98,7 @@ class NotificationsPage(ForumPage):
         }
 
 
+@method_decorator(csrf_exempt, name="dispatch")
 class UnsubscribePage(Page):
     """The page that the link of an e-mail to unsubscribe opens (RFC 8058), without signing in. The signed token is the permission, so no CSRF
     token is needed.
@@ -107,10 +108,6 @@ class UnsubscribePage(Page):
 
     request: ForumRequest
     template_name = "forum/notifications/unsubscribe.html"
-
-    @classmethod
-    def as_view(cls, **initkwargs: object) -> Any:
-        return csrf_exempt(super().as_view(**initkwargs))
 
     def read_link(self) -> tuple[User, Post | None] | None:
         """Return the user, and the post if the e-mail is about one that the user may see. Return None if the link is invalid."""

@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import F, Model, QuerySet
 from django.db.models.expressions import OrderBy
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -15,7 +16,13 @@ from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.models import Status
 from accounts.tags.api import TagFilter
 from accounts.tags.openapi import TAGS
-from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFieldsField, AdditionalFieldsSerializer, AnyScalarField
+from core.api.additional_fields import (
+    CUSTOM_FIELDS,
+    AdditionalFieldsField,
+    AdditionalFieldsSerializer,
+    AnyScalarField,
+    FieldTypes,
+)
 from core.api.fields import (
     BooleanField,
     ChoiceField,
@@ -63,32 +70,23 @@ class StatusCode(ScalarField):
         return result
 
 
-POST_FIELDS = {
+POST_FIELDS: FieldTypes = {
     **CUSTOM_FIELDS,
-    "abstract": long_text_field,
-    "answer": long_text_field,
+    **dict.fromkeys(("abstract", "answer"), long_text_field),
     "answered": BooleanField,
     "email": TextField,
-    "email_to": long_text_field,
-    "email_cc": long_text_field,
-    "email_bcc": long_text_field,
-    "email_recipient": TextField,
-    "email_reply_to": TextField,
+    **dict.fromkeys(("email_to", "email_cc", "email_bcc"), long_text_field),
+    **dict.fromkeys(("email_recipient", "email_reply_to"), TextField),
     "facebook_likes": IntegerField,
     "help_content": long_text_field,
-    "help_link": TextField,
-    "ip": TextField,
-    "last_action_status": TextField,
-    "min_votes_to_start": IntegerField,
-    "project_id": IntegerField,
+    **dict.fromkeys(("help_link", "ip", "last_action_status"), TextField),
+    **dict.fromkeys(("min_votes_to_start", "project_id"), IntegerField),
     "referrer": long_text_field,
-    "spam_kind": AnyScalarField,
-    "spam_report": AnyScalarField,
+    **dict.fromkeys(("spam_kind", "spam_report"), AnyScalarField),
     "spam_score": DecimalField,
     "title_note": long_text_field,
     "uid": TextField,
-    "unread": BooleanField,
-    "use_html": BooleanField,
+    **dict.fromkeys(("unread", "use_html"), BooleanField),
     "user_spam_report": AnyScalarField,
     "view_count": IntegerField,
     "www": TextField,
@@ -293,7 +291,8 @@ class PostViewSet(PostListing, CommentActions):
         try:
             return super().retrieve(request, id)
         except Http404:
-            return Response(self.represent_as_post(self.find_comment(id)))
+            comments = self.account.comments.of_live_posts(self.access).with_names()
+            return Response(self.represent_as_post(get_object_or_404(comments, id=id)))
 
     def update(self, request: Request, id: int) -> HttpResponse:
         try:

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
@@ -146,10 +146,15 @@ class ForumTeamPage(ForumPage):
 class ResubmittableTeamPage(ResubmittablePage, ForumTeamPage):
     """A page for the team that shows its form again as it was submitted, if the session has ended meanwhile."""
 
-    def process_form(self, *args: Any, **kwargs: Any) -> HttpResponse:
+    # Return the page with the form as it was submitted. The arguments are those of the path.
+    show_submitted_form: Callable[..., HttpResponse]
+    # Return the submitted fields with long texts, which the page shows. All other values are hidden inputs.
+    text_fields: Callable[[], list[forms.BoundField]]
+
+    def process_form(self, **kwargs: Any) -> HttpResponse:
         return ForumTeamPage.post(self, self.request, **kwargs)
 
-    def show_submitted(self, status: int, *args: Any, **kwargs: Any) -> HttpResponse:
+    def show_submitted(self, status: int, **kwargs: Any) -> HttpResponse:
         if self.sign_in_form is None:
             response = self.show_submitted_form(**kwargs)
             response.status_code = status
@@ -159,14 +164,6 @@ class ResubmittableTeamPage(ResubmittablePage, ForumTeamPage):
         excluded = {"csrfmiddlewaretoken", *self.sign_in_form.fields, *(field.html_name for field in texts)}
         hidden = [(name, value) for name, values in data.lists() if name not in excluded for value in values]
         return self.render("forum/team_tools/team_resubmit.html", http_status=status, texts=texts, hidden=hidden)
-
-    def show_submitted_form(self, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Return the page with the form as it was submitted."""
-        raise NotImplementedError
-
-    def text_fields(self) -> list[forms.BoundField]:
-        """Return the submitted fields with long texts, which the page shows; all other values are hidden inputs."""
-        raise NotImplementedError
 
 
 def normalize_text(text: str | None) -> str:
@@ -266,8 +263,7 @@ class PlaceForm(Form):
 
     def clean_tags(self) -> list[str]:
         try:
-            result: list[str] = TagsField().run_validation(self.cleaned_data["tags"])
-            return result
+            return cast("list[str]", TagsField().run_validation(self.cleaned_data["tags"]))
         except FieldError as error:
             message = TAG_ERRORS.get(error.code) or _("Has characters that can't be stored")
             raise forms.ValidationError(message) from None
@@ -339,8 +335,7 @@ class ToolsPage(ResubmittableTeamPage):
         try:
             return self.find(id)
         except PostInTrash:
-            result: Post = self.posts.get(id=id)
-            return result
+            return cast(Post, self.posts.get(id=id))
 
     def change_status(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find_even_if_trashed(id)

@@ -1,6 +1,6 @@
 """The pages and form fields for texts in Markdown."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from http import HTTPStatus
@@ -30,25 +30,24 @@ class LongTextFormField(forms.CharField):
     def to_python(self, value: object) -> str:
         return (super().to_python(value) or "").replace("\r\n", "\n")
 
+    def validate(self, value: str) -> None:
+        super().validate(value.strip())
+
 
 class WritingPage(ResubmittablePage):
     """A page with a form for a Markdown text."""
 
     access = "user"
     for_members = "always"
+    # Return the form. The arguments are those of its class.
+    make_form: Callable[..., Any]
+    # Save the text of a valid form. The further arguments are those of the path.
+    save: Callable[..., HttpResponse]
 
     @property
     def wants_preview(self) -> bool:
         """True if the preview button was used. A visitor gets no preview, because previews are limited per user."""
         return self.request.user is not None and self.request.POST.get("act") == "preview"
-
-    def make_form(self, *args: object, **kwargs: object) -> Any:
-        """Return the form. The arguments are those of its class."""
-        raise NotImplementedError
-
-    def save(self, form: Any, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Save the text of a valid form. The further arguments are those of the path."""
-        raise NotImplementedError
 
     def process_form(self, **kwargs: Any) -> HttpResponse:
         if self.wants_preview:

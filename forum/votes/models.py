@@ -251,16 +251,17 @@ class Votable(LockablePost):
         return bool(is_new)
 
     @transaction.atomic(savepoint=False)
-    def withdraw_vote(self, *, by: User) -> None:
-        """Withdraw the vote of a user, if there is one. Raise FieldError if the post is merged into another."""
+    def withdraw_vote(self, *, by: User) -> bool:
+        """Withdraw the vote of a user, and return whether it existed. Raise FieldError if the post is merged into another."""
         self.lock()
         self.check_not_merged()
         withdrawn, _by_model = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
         self.votes_cache -= withdrawn
+        return bool(withdrawn)
 
     @transaction.atomic(savepoint=False)
-    def cast_proxy_vote(self, *, by: User, client_id: int | None = None, contact_id: int | None = None) -> None:
-        """Cast the vote of a client or of a contact, unless they have a vote.
+    def cast_proxy_vote(self, *, by: User, client_id: int | None = None, contact_id: int | None = None) -> bool:
+        """Cast the vote of a client or of a contact, and return whether it is new.
 
         Raise FieldError if the account has no such client or contact, or if the post is merged into another.
         """
@@ -274,15 +275,17 @@ class Votable(LockablePost):
                 raise FieldError(link, _("can't be found"), "gone")
         _row, is_new = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
         self.votes_cache += is_new
+        return bool(is_new)
 
     @transaction.atomic(savepoint=False)
-    def withdraw_proxy_vote(self, *, client_id: int | None = None, contact_id: int | None = None) -> None:
-        """Withdraw the vote of a client or of a contact, if there is one. Raise FieldError if the post is merged into another."""
+    def withdraw_proxy_vote(self, *, client_id: int | None = None, contact_id: int | None = None) -> bool:
+        """Withdraw the vote of a client or contact, and return whether it existed. Raise FieldError if the post is merged into another."""
         self.lock()
         self.check_not_merged()
         voter = self._voter(client_id, contact_id)
         withdrawn, _by_model = self.account.proxy_votes.filter(post_id=self.id, **voter).delete()
         self.votes_cache -= withdrawn
+        return bool(withdrawn)
 
     @staticmethod
     def _voter(client_id: int | None, contact_id: int | None) -> dict[str, int]:

@@ -5,14 +5,13 @@ with the values.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
 from django.db.models import Model
 
 from core.api.paging import DEFAULT_MAX_PAGE_SIZE
-from core.api.serializers import ResourceSerializer
+from core.api.serializers import ResourceSerializer, format_time
 from core.api.views import TenantViewSet
 from core.db.text import escape
 from core.openapi.fields import WHITE_SPACE, nullable
@@ -67,13 +66,8 @@ class ElementType:
             elif kind == INTEGER:
                 text += f"{opening}{value}{closing}"
             else:
-                text += opening + local_time(value, zone) + closing
+                text += f"{opening}{format_time(value, zone)}{closing}"
         return text + end
-
-
-def local_time(moment: datetime, zone: ZoneInfo) -> str:
-    """Return the time in ISO 8601 format, in the time zone of the account."""
-    return moment.astimezone(zone).isoformat(timespec="seconds")
 
 
 def array(name: str, shape: ElementType, rows: Iterable[Sequence[object]], zone: ZoneInfo, *, depth: int = 0) -> str:
@@ -106,6 +100,8 @@ CATEGORY = ElementType("category", "id", "name")
 # The OpenAPI document
 
 PAGES = page_parameters(DEFAULT_MAX_PAGE_SIZE)
+ORDER = "new, old, top, commented, active, or the code of a status, which keeps the posts in it, newest first."
+LIST_PARAMETERS: dict[str, JSONSchema] = {**PAGES, "order": {"type": "string", "description": ORDER}}
 SCHEMAS = {INTEGER: {"type": "integer"}, DATETIME: {"type": "string", "format": "date-time"}}
 
 
@@ -126,7 +122,7 @@ class XMLOperationSchema(OperationSchema):
         return {"category_name": name} if "{category_name}" in self.path else super().path_parameters()
 
     def query_parameters(self) -> dict[str, JSONSchema]:
-        return list_parameters() if self.is_list_of_posts else {}
+        return LIST_PARAMETERS if self.is_list_of_posts else {}
 
     @property
     def is_list_of_posts(self) -> bool:
@@ -134,7 +130,7 @@ class XMLOperationSchema(OperationSchema):
 
     def body(self) -> JSONSchema | None:
         if self.is_list_of_posts and self.method == "POST":
-            properties = {**list_parameters(), **{name: number_or_text(schema) for name, schema in PAGES.items()}}
+            properties = {**LIST_PARAMETERS, **{name: number_or_text(schema) for name, schema in PAGES.items()}}
             properties = {name.replace("_", "-"): schema for name, schema in properties.items()}
             schema = {"type": "object", "properties": properties, "additionalProperties": True, "xml": {"name": "hash"}}
         elif self.operation.key in BODIES:
@@ -166,11 +162,6 @@ class XMLOperationSchema(OperationSchema):
     def error_statuses(self) -> set[int]:
         reads_body = self.is_list_of_posts or self.body() is not None
         return super().error_statuses() | ({415} if reads_body else set())
-
-
-def list_parameters() -> dict[str, JSONSchema]:
-    order = "new, old, top, commented, active, or the code of a status, which keeps the posts in it, newest first."
-    return {**PAGES, "order": {"type": "string", "description": order}}
 
 
 def number_or_text(number: JSONSchema) -> JSONSchema:
