@@ -33,9 +33,7 @@ class NewContactListPage(CreatingPage, TeamPage):
 
     def post(self, request: TeamRequest) -> HttpResponse:
         form = ContactListForm(request.POST)
-        row = self.create_once(form, self.creation(form)) if form.is_valid() else None
-        if isinstance(row, HttpResponse):
-            return row
+        row = self.create_once(form, self.creation(form))
         if row is None:
             return self.render_form(form)
         messages.success(request, _("The contact list %(name)s is added.") % {"name": row.name})

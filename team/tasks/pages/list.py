@@ -148,7 +148,7 @@ class TaskPage(CreatingPage, TaskActions):
             return self.show(
                 id, http_status=422, comment_text=text, comment_error=" ".join(map(str, form.non_field_errors()))
             )
-        return comment if isinstance(comment, HttpResponse) else redirect(path_of(comment))
+        return redirect(path_of(comment))
 
     def erase_comment(self, id: int) -> HttpResponse:
         comment_id = parse_id(self.request.POST.get("id"))
