@@ -178,10 +178,8 @@ class CommentActions(Paged, ResourceViewSet):
         post = self.get_object()
         text = self.parameters.get("internal", "").strip().lower()
         wants_internal = BooleanField.WORDS.get(text, None if text else False)
-        errors = (
-            {"internal": FieldError("internal", "is not true or false", "boolean")} if wants_internal is None else {}
-        )
-        self.read_page("internal", errors=errors)
+        error = FieldError("internal", "is not true or false", "boolean")
+        self.read_page("internal", errors={"internal": error} if wants_internal is None else {})
         rows = self.account.comments.filter(post_id=post.id)
         rows = (rows if wants_internal else rows.public()).with_names().order_by("created_at", "id")
         return self.get_paginated_response(

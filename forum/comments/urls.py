@@ -4,19 +4,13 @@ from django.urls import path
 
 from forum.comments import pages
 
+COMMENT = "app/posts/<id:id>/comments/<id:comment_id>"
+
 urlpatterns = [
     path("app/posts/<id:id>/mentions", pages.MentionsPart.as_view(), name="forum-post-mentions"),
     path("app/posts/<id:id>/comments", pages.CommentPage.as_view(), name="forum-comments"),
-    path("app/posts/<id:id>/comments/<id:comment_id>", pages.CommentLink.as_view(), name="forum-comment"),
-    path(
-        "app/posts/<id:id>/comments/<id:comment_id>/delete",
-        pages.DeleteCommentPage.as_view(),
-        name="forum-comment-delete",
-    ),
-    path("app/posts/<id:id>/comments/<id:comment_id>/edit", pages.EditCommentPage.as_view(), name="forum-comment-edit"),
-    path(
-        "app/posts/<id:id>/comments/<id:comment_id>/history",
-        pages.CommentHistoryPage.as_view(),
-        name="forum-comment-history",
-    ),
+    path(COMMENT, pages.CommentLink.as_view(), name="forum-comment"),
+    path(f"{COMMENT}/delete", pages.DeleteCommentPage.as_view(), name="forum-comment-delete"),
+    path(f"{COMMENT}/edit", pages.EditCommentPage.as_view(), name="forum-comment-edit"),
+    path(f"{COMMENT}/history", pages.CommentHistoryPage.as_view(), name="forum-comment-history"),
 ]

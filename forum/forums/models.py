@@ -87,10 +87,6 @@ class ForumQuerySet(models.QuerySet["Forum"]):
             return ForumRights(may_read=True, may_write=True)
         return membership.find_rights(user.account, forum_id, user_id=user.id, email_key=user.email_key)
 
-    def requires_approval(self, account_id: int, forum_id: int) -> bool:
-        """Return whether the team must approve new posts of members."""
-        return bool(_requires_approval.first(account_id=account_id, forum_id=forum_id))
-
 
 def first_category_name(account: Account) -> str:
     """Return the name of the first category of a forum, in the language of the account."""
@@ -321,5 +317,6 @@ def _forum_with_account(account_id: int, id: int) -> models.QuerySet[models.Mode
 
 
 @prepared(account_id=int, forum_id=int)
-def _requires_approval(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+def requires_approval(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+    """Return whether the team must approve new posts of members."""
     return Forum.objects.filter(account_id=account_id, id=forum_id).values_list("approval", flat=True)

@@ -41,6 +41,12 @@ MAX_ROADMAP_STATUSES, MAX_ROADMAP_POSTS = 10, 60
 Columns = tuple[str | Combinable, ...]
 
 
+def author_filter(user: User | None) -> dict[str, int]:
+    """Return the argument `author_id` of a prepared query: the result of `closed_author_id`, or none for the team."""
+    author_id = closed_author_id(user)
+    return {} if author_id is None else {"author_id": author_id}
+
+
 def closed_author_id(user: User | None) -> int | None:
     """Return the id of the only author whose closed posts the user sees, or None for the team, which sees all."""
     if user is None:
@@ -163,18 +169,6 @@ class PostQuerySet(AccessQuerySet[Any]):
         """Return the forum posts that a user has voted for, latest vote first."""
         return self.live().without_tasks().filter(votes__user_id=user.id).order_by("-votes__created_at", "-id")
 
-    def values_for(self, user: User, columns: Columns, *, forum_id: int, id: int) -> tuple[Any, ...] | None:
-        """Return the columns of a post of the forum, or None if the user, who may read the forum, may not see it.
-
-        The column `status` is the code of the status.
-        """
-        author_id = closed_author_id(user)
-        author_filter = {} if author_id is None else {"author_id": author_id}
-        result: tuple[Any, ...] | None = _post_values.first(
-            account_id=user.account_id, forum_id=forum_id, id=id, columns=columns, **author_filter
-        )
-        return result
-
     def similar_to(
         self, text: str, columns: Columns, *, account: Account, forum_id: int, already_searched: bool = False
     ) -> list[tuple[Any, ...]]:
@@ -210,14 +204,6 @@ class PostQuerySet(AccessQuerySet[Any]):
             if id in rows:
                 posts[status_id].append(rows[id])
         return [(status, posts[status.id][:limit], len(posts[status.id]) > limit) for status in statuses]
-
-    def in_status(
-        self, columns: Columns, *, account: Account, forum_id: int, status_id: int, start: int, size: int
-    ) -> list[tuple[object, ...]]:
-        """Return the columns of a forum's open posts of a status from the offset `start`, those with most votes first."""
-        selection = {"account_id": account.id, "forum_id": forum_id, "status_id": status_id, "columns": columns}
-        limits = {"start": start, "size": size} if start else {"limit": size}
-        return _posts_by_votes(**selection, **limits)
 
 
 # The query reads the newest posts of each category from an index, and returns the newest of all.
@@ -271,7 +257,7 @@ def values_by_id(account: Account, ids: Sequence[int], columns: Columns) -> list
 
 
 @prepared(account_id=int, forum_id=int, status_id=int, start=int, size=int)
-def _posts_by_votes(
+def posts_by_votes(
     account_id: int,
     forum_id: int,
     status_id: int,
@@ -289,9 +275,10 @@ def _posts_by_votes(
 
 
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
-def _post_values(
+def post_values(
     account_id: int, forum_id: int, id: int, columns: Columns, author_id: int | None = None
 ) -> models.QuerySet[models.Model]:
+    """Build the query for a post that the user, who may read the forum, may see. The column `status` is the code of the status."""
     role = User.Role.OWNER if author_id is None else User.Role.MEMBER
     user = User(id=author_id or VISITOR_ID, role=role)
     posts = Account(id=account_id).posts.filter(id=id).visible_in_forum(user).of_forum(forum_id)

@@ -24,7 +24,7 @@ from forum.follows.models import Follow
 from forum.forums.pages.base import ForumPage
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.notifications.models import Notification
-from forum.notifications.texts import ICONS, UNSUBSCRIBE, describe, path_of
+from forum.notifications.texts import KINDS, UNSUBSCRIBE, describe, path_of
 from forum.posts.models import Post
 
 
@@ -59,7 +59,7 @@ class NotificationsPage(ForumPage):
         return {
             "row": row,
             "text": describe(row),
-            "icon": ICONS[row.activity.kind],
+            "icon": KINDS[row.activity.kind][0],
             "is_read": row.read_at is not None,
             "url": base and base + path_of(row),
         }

@@ -19,7 +19,7 @@ from forum.notifications.recipients import notify
 MAX_COUNTED = 1000
 
 
-def unread_notifications(request: PageRequest) -> int:
+def count_unread(request: PageRequest) -> int:
     """Return the number of unread notifications that the user may see.
 
     The stored number includes those of forums that a member has left. They are counted only if the account has forums to leave.
@@ -33,12 +33,7 @@ def unread_notifications(request: PageRequest) -> int:
 register(
     "header",
     MenuEntry(
-        "notifications",
-        _("Notifications"),
-        "forum-notifications",
-        "bell",
-        is_shown=has_forum,
-        count=unread_notifications,
+        "notifications", _("Notifications"), "forum-notifications", "bell", is_shown=has_forum, count=count_unread
     ),
 )
 register_follower(NotificationFollower())

@@ -21,7 +21,7 @@ from forum.activities.models import Activity
 from forum.categories.models import defaults_of_new_post
 from forum.comments.commenting import Commentable
 from forum.forums.membership import TRUSTED_TEXTS, count_public_texts
-from forum.forums.models import Forum
+from forum.forums.models import requires_approval
 from forum.lists.queries import MINE, NEW, UNANSWERED, PostKind, PostQuerySet, Visibility
 from forum.posts import tasks
 from forum.posts.merging import Mergeable
@@ -392,7 +392,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         if self._is_by_new_member_with_links(by, title=title, html=html, comment_id=comment_id):
             return True
         if self.requires_approval is None:
-            return Forum.objects.requires_approval(self.account_id, self.forum_id)
+            return bool(requires_approval.first(account_id=self.account_id, forum_id=self.forum_id))
         return self.requires_approval
 
     def _is_by_new_member_with_links(self, by: User, *, title: str | None, html: str, comment_id: int = 0) -> bool:

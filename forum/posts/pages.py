@@ -44,7 +44,7 @@ from forum.lists.pages.base import (
     pop_status,
     visible_posts,
 )
-from forum.lists.queries import VISITOR_ID, closed_author_id
+from forum.lists.queries import VISITOR_ID, author_filter
 from forum.posts.models import Post
 from forum.previews.pages import image_url
 from forum.texts.markdown import excerpt, render
@@ -148,11 +148,8 @@ class PostPage(ForumPage):
         )
         for comment in comments:
             comment.account = self.request.account
-            comment.user = User(
-                account_id=post.account_id,
-                id=comment.user_id,
-                **{name: getattr(comment, name) for name in USER_COLUMNS},
-            )
+            values = {name: getattr(comment, name) for name in USER_COLUMNS}
+            comment.user = User(account_id=post.account_id, id=comment.user_id, **values)
             if comment.comment_html is None:
                 comment.comment_html = render(comment.comment)
         return comments
@@ -207,11 +204,6 @@ def _status_changes(account_id: int, post_id: int) -> QuerySet[Model]:
     """Build the query for the newest changes, newest first."""
     account = Account(id=account_id)
     return account.status_changes.of_post(post_id).reverse()[:MAX_STATUS_CHANGES]
-
-
-def author_filter(user: User | None) -> dict[str, int]:
-    author_id = closed_author_id(user)
-    return {} if author_id is None else {"author_id": author_id}
 
 
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
@@ -285,13 +277,8 @@ class EditPostForm(PostForm):
     @staticmethod
     def initial_values(post: Post) -> dict[str, object]:
         kind = Post.Kind.SUGGESTION if post.kind == Post.Kind.PRIVATE else post.kind
-        return {
-            "title": post.title,
-            "content": post.content,
-            "category_id": post.category_id,
-            "kind": kind,
-            "private": post.is_private,
-        }
+        values = {name: getattr(post, name) for name in ("title", "content", "category_id")}
+        return {**values, "kind": kind, "private": post.is_private}
 
     @classmethod
     def version_of(cls, post: Post) -> str:

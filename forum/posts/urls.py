@@ -7,22 +7,16 @@ from core.api.routing import LIST
 from forum.posts import pages
 from forum.posts.api import PostViewSet, TaskViewSet
 
+view = PostViewSet.as_view
+
 urlpatterns = [
     path(
         "app/posts/<id:id>/comments.json",
-        PostViewSet.as_view({"get": "comments", "post": "create_comment"}),
+        view({"get": "comments", "post": "create_comment"}),
         name="forum-json-comments",
     ),
-    path(
-        "app/posts/<id:id>/vote.json",
-        PostViewSet.as_view({"post": "vote", "delete": "withdraw_vote"}),
-        name="forum-json-vote",
-    ),
-    path(
-        "app/posts/<id:id>/follow.json",
-        PostViewSet.as_view({"post": "follow", "delete": "unfollow"}),
-        name="forum-json-follow",
-    ),
+    path("app/posts/<id:id>/vote.json", view({"post": "vote", "delete": "withdraw_vote"}), name="forum-json-vote"),
+    path("app/posts/<id:id>/follow.json", view({"post": "follow", "delete": "unfollow"}), name="forum-json-follow"),
     path("app/posts/tags.json", TagViewSet.as_view(LIST, kind="post"), name="forum-json-post-tags"),
     path("app/tasks.json", TaskViewSet.as_view(LIST), name="forum-json-tasks"),
     # The Account API serves the list of tasks at its root, too.

@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.db.models import OuterRef, Q, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
@@ -83,6 +84,12 @@ class PostInTrash(Http404):
     """The post is in the trash. It may have been moved there after the page was opened."""
 
 
+def refuse_trashed(post: Post) -> Post:
+    if post.trashed_at is not None:
+        raise PostInTrash
+    return post
+
+
 class ForumTeamPage(ForumPage):
     """A page for the team. Its forms are submitted to its own URL, with the name of an action in `do`."""
 
@@ -114,19 +121,11 @@ class ForumTeamPage(ForumPage):
         """Return the post, annotated with the title of the original that it was merged into. Raise Http404 or PostInTrash."""
         originals = self.request.account.posts.filter(id=OuterRef("duplicate_from_id"))
         posts = self.posts.annotate(original_title=Subquery(originals.values("title")))
-        return self.check_exists(posts.filter(id=id).first())
+        return refuse_trashed(get_object_or_404(posts, id=id))
 
     def lock(self, id: int) -> Post:
         """Return the post, locked until the transaction ends. Raise Http404 or PostInTrash."""
-        return self.check_exists(self.posts.locked().filter(id=id).first())
-
-    @staticmethod
-    def check_exists(post: Post | None) -> Post:
-        if post is None:
-            raise Http404
-        if post.trashed_at is not None:
-            raise PostInTrash
-        return post
+        return refuse_trashed(get_object_or_404(self.posts.locked(), id=id))
 
     def write_post(self, post: Post, data: dict[str, object]) -> None:
         """Validate the values as the Account API does, and write them. The caller must have locked the post."""

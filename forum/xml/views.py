@@ -38,7 +38,7 @@ from forum.forums.membership import ForumMember, ForumRights
 from forum.forums.models import Forum
 from forum.forums.requests import agent_of
 from forum.lists.facets import FacetSelection
-from forum.lists.queries import PostQuerySet
+from forum.lists.queries import PostQuerySet, author_filter, post_values
 from forum.lists.whole_forum import ForumList
 from forum.posts.api import StatusCode
 from forum.posts.models import Post
@@ -216,12 +216,13 @@ class XMLPostViewSet(XMLViewSet):
         return page, order, status
 
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
-        post = Post.objects.values_for(request.user, documents.POST.columns, forum_id=self.forum_id, id=id)
+        account_id, user = self.account.id, request.user
+        arguments = {"id": id, "columns": documents.POST.columns, **author_filter(user)}
+        post = post_values.first(account_id=account_id, forum_id=self.forum_id, **arguments)
         if post is None:
             raise Http404
-        rows = comments_of_post(
-            account_id=self.account.id, post_id=id, columns=documents.COMMENT.columns, user_id=request.user.id
-        )
+        columns = documents.COMMENT.columns
+        rows = comments_of_post(account_id=account_id, post_id=id, columns=columns, user_id=user.id)
         body = documents.array("comments", documents.COMMENT, rows, self.account.zone, depth=1)
         body += documents.POST.write(post, self.account.zone, depth=1)
         modified = post[documents.POST.columns.index("updated_at")]

@@ -1,6 +1,6 @@
 """The base of pages that list suggestions, the links to them, and the suggestions that the user of a request may see."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
@@ -28,7 +28,7 @@ from core.search.queries import MAX_QUERY_LENGTH
 from forum.categories.models import Category
 from forum.forums.pages.base import ForumPage, PostNotFound
 from forum.forums.requests import ForumRequest
-from forum.lists.facets import Facets, FacetSelection
+from forum.lists.facets import FacetSelection
 from forum.lists.queries import PostKind, PostQuerySet
 from forum.texts.markdown import excerpt
 
@@ -256,76 +256,3 @@ class Filters:
 
     def remove(self, filter: str) -> "Filters":
         return replace(self, **{filter: None})
-
-
-@dataclass(frozen=True)
-class FilterOption:
-    """A value of a filter, with the path of the list with this value instead of the present one."""
-
-    name: str
-    path: str
-    count: int
-    is_selected: bool
-    # The colour of a status.
-    color: str | None = None
-
-
-@dataclass(frozen=True)
-class FilterGroup:
-    """A filter with its values, and with the path of the list without the filter."""
-
-    key: str
-    title: str
-    any_name: str
-    any_path: str
-    options: list[FilterOption]
-    is_selected: bool
-
-
-def filter_groups(
-    filters: Filters,
-    facets: Facets,
-    categories: Sequence[Category],
-    statuses: Sequence[Status],
-    link: Callable[[Filters], str],
-) -> list[FilterGroup]:
-    """Return the filters with their values. Values that no post has are left out, except categories and selected values.
-
-    `link` returns the path of the list with other filters.
-    """
-    # The name, the title, the name for all values, and each value with its name, the number of its posts, and the colour of a status.
-    values: list[tuple[str, str, str, list[tuple[Any, str, int, str | None]]]] = [
-        (
-            "category",
-            gettext("Categories"),
-            gettext("All categories"),
-            [(row, row.name, facets.categories.get(row.id, 0), None) for row in categories],
-        ),
-        (
-            "status",
-            gettext("Status"),
-            gettext("Any status"),
-            [(row, status_name(row), facets.statuses.get(row.id, 0), row.color or "") for row in statuses],
-        ),
-        (
-            "kind",
-            gettext("Kind"),
-            gettext("Any kind"),
-            [(kind, str(name), facets.kinds.get(kind, 0), None) for kind, name in KIND_NAMES.items()],
-        ),
-        ("tag", gettext("Tags"), gettext("Any tag"), [(tag, tag, count, None) for tag, count in facets.tags.items()]),
-    ]
-    groups = []
-    for key, title, any_name, choices in values:
-        selected = getattr(filters, key)
-        options = [
-            FilterOption(name, link(replace(filters, **{key: value})), count, value == selected, color)
-            for value, name, count, color in choices
-            if count or value == selected or key == "category"
-        ]
-        # A filter with a single value offers no choice, unless it can be removed.
-        is_offered = key == "tag" or (key != "category" and selected is not None)
-        if len(options) > 1 or (options and is_offered):
-            any_path = link(filters.remove(key))
-            groups.append(FilterGroup(key, title, any_name, any_path, options, selected is not None))
-    return groups

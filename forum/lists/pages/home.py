@@ -1,6 +1,6 @@
 """The lists of suggestions: of the whole forum, with filters, of a category, of the user, and the roadmap."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -9,6 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext
 
 from accounts.account.models import Account
+from accounts.statuses.default_names import status_name
 from accounts.statuses.models import Status
 from core.db.prepared import prepared
 from core.db.tenancy import fold
@@ -19,22 +20,22 @@ from core.pages.panels import render_row_panels
 from forum.categories.models import Category, categories_in_order
 from forum.forums.models import Forum
 from forum.forums.requests import ForumRequest, ForumUserRequest
-from forum.lists.facets import count_facets
+from forum.lists.facets import Facets, count_facets
 from forum.lists.pages.base import (
     COLUMNS,
     DEFAULT_ORDER,
+    KIND_NAMES,
     ORDER_LABELS,
     ORDERS,
-    FilterGroup,
     Filters,
     PostsPage,
     as_list_item,
     category_list_path,
-    filter_groups,
     query_string,
     read_order,
     route_of_former_path,
 )
+from forum.lists.queries import posts_by_votes
 from forum.lists.team_filters import TeamFilter, read_team_filter, team_orders
 from forum.lists.whole_forum import ForumList
 
@@ -87,7 +88,7 @@ class PostListPage(PostsPage):
             else:
                 is_team = request.user is not None and request.user.is_team
                 facets = count_facets(account.id, forum.id, filters.selection, include_closed=is_team)
-                groups = filter_groups(filters, facets, categories, statuses, links.link_filtered)
+                groups = links.filter_groups(facets, categories, statuses)
                 rows = forum_list.page(team_order or order, matches=facets.total)
         except TooSlow:
             is_too_slow = True
@@ -170,6 +171,30 @@ def _statuses(account_id: int) -> QuerySet[Status]:
     return account.statuses_of_kind(Status.Kind.POST)
 
 
+@dataclass(frozen=True)
+class FilterOption:
+    """A value of a filter, with the path of the list with this value instead of the present one."""
+
+    name: str
+    path: str
+    count: int
+    is_selected: bool
+    # The colour of a status.
+    color: str | None = None
+
+
+@dataclass(frozen=True)
+class FilterGroup:
+    """A filter with its values, and with the path of the list without the filter."""
+
+    key: str
+    title: str
+    any_name: str
+    any_path: str
+    options: list[FilterOption]
+    is_selected: bool
+
+
 class Links:
     """The links from a list to itself with other parameters, and to other lists."""
 
@@ -183,6 +208,52 @@ class Links:
         self.own_filters = filters if category is None else filters.remove("category")
         self.own_parameters = {**self.own_filters.parameters, **team_filter.parameters}
         self.parameters = {"order": own_order, **self.own_parameters, "q": q}
+
+    def filter_groups(self, facets: Facets, categories: list[Category], statuses: list[Status]) -> list[FilterGroup]:
+        """Return the filters with their values. Values that no post has are left out, except categories and selected values."""
+        # The name, the title, the name for all values, and each value with its name, the number of its posts, and the colour of a status.
+        values: list[tuple[str, str, str, list[tuple[Any, str, int, str | None]]]] = [
+            (
+                "category",
+                gettext("Categories"),
+                gettext("All categories"),
+                [(row, row.name, facets.categories.get(row.id, 0), None) for row in categories],
+            ),
+            (
+                "status",
+                gettext("Status"),
+                gettext("Any status"),
+                [(row, status_name(row), facets.statuses.get(row.id, 0), row.color or "") for row in statuses],
+            ),
+            (
+                "kind",
+                gettext("Kind"),
+                gettext("Any kind"),
+                [(kind, str(name), facets.kinds.get(kind, 0), None) for kind, name in KIND_NAMES.items()],
+            ),
+            (
+                "tag",
+                gettext("Tags"),
+                gettext("Any tag"),
+                [(tag, tag, count, None) for tag, count in facets.tags.items()],
+            ),
+        ]
+        groups = []
+        for key, title, any_name, choices in values:
+            selected = getattr(self.filters, key)
+            options = [
+                FilterOption(
+                    name, self.link_filtered(replace(self.filters, **{key: value})), count, value == selected, color
+                )
+                for value, name, count, color in choices
+                if count or value == selected or key == "category"
+            ]
+            # A filter with a single value offers no choice, unless it can be removed.
+            is_offered = key == "tag" or (key != "category" and selected is not None)
+            if len(options) > 1 or (options and is_offered):
+                any_path = self.link_filtered(self.filters.remove(key))
+                groups.append(FilterGroup(key, title, any_name, any_path, options, selected is not None))
+        return groups
 
     def link_list(self, **parameters: object) -> str:
         """Return the path of this list with other parameters."""
@@ -252,14 +323,9 @@ class RoadmapPage(PostsPage):
 
     def render_status(self, status: Status) -> HttpResponse:
         request, page = self.request, self.read_page()
-        rows = request.account.posts.in_status(
-            COLUMNS,
-            account=request.account,
-            forum_id=request.forum.id,
-            status_id=status.id,
-            start=page.start,
-            size=page.size + 1,
-        )
+        selection = {"account_id": request.account.id, "forum_id": request.forum.id, "status_id": status.id}
+        limits = {"start": page.start, "size": page.size + 1} if page.start else {"limit": page.size + 1}
+        rows = posts_by_votes(**selection, columns=COLUMNS, **limits)
         if not rows and page.number > 1:
             raise Http404
         query = query_string(status=status.code, page=page.number if page.number > 1 else None)
