@@ -15,8 +15,6 @@ from django.utils import timezone
 from accounts.users.models import User
 from core.db.transactions import in_transaction
 from core.jobs.registry import RetryDelays, job
-from forum.activities.models import Activity
-from forum.notifications.models import Notification
 
 # When the texts are withdrawn again: a request that began before the block may still write.
 LATE_TEXTS_DELAY = timedelta(minutes=2)
@@ -82,11 +80,9 @@ def _withdraw(member: User, by: User) -> None:
     post_ids = _lock_posts(member, member.account.comments.filter(user_id=member.id))
     _move_comments(member, post_ids, withdrawn_at=member.blocked_at)
     account = member.account
-    activities = Activity.objects.filter(
-        account_id=account.id, comment__withdrawn_at=member.blocked_at, user_id=member.id
-    )
+    activities = account.activities.filter(comment__withdrawn_at=member.blocked_at, user_id=member.id)
     # Cancels their e-mails, too. The bell counts only unread ones.
-    Notification.objects.filter(account_id=account.id, activity_id__in=activities.values("id")).mark_read()
+    account.notifications.filter(activity_id__in=activities.values("id")).mark_read()
     for post in account.posts.live().filter(user_id=member.id, category_id__isnull=False).order_by("id"):
         post.trash(by=by, at=member.blocked_at)
 

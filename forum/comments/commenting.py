@@ -63,7 +63,7 @@ class Commentable(LockablePost):
         A comment that is not public does not change `updated_at` of the post, because lists and feeds show that time to everyone. The row of
         the post is updated in any case, because the change feed must report the post.
         """
-        html = render(text, mentions=self._mentions_in(text, author_id=by.id))
+        html = render(text, mentions=self._mentions_in(text, by.id))
         if internal and not by.is_team:
             with transaction.atomic():
                 self.lock()
@@ -128,7 +128,7 @@ class Commentable(LockablePost):
             return
         now = timezone.now()
         self.account.comment_versions.create(comment_id=comment.id, text=comment.comment, user_id=by.id, created_at=now)
-        mentions = self._mentions_in(text, author_id=comment.user_id, edited_comment=comment)
+        mentions = self._mentions_in(text, comment.user_id, edited_comment=comment)
         comment.comment, comment.comment_html = text, render(text, mentions=mentions)
         comment.updated_at = comment.edited_at = now
         comment.edited_by_other = comment.edited_by_other or by.id != comment.user_id
@@ -169,9 +169,7 @@ class Commentable(LockablePost):
         self._add_to_count(comment.count_column, 1)
         self.account.activities.filter(comment_id=comment.id).update(internal=not approved, **values)
 
-    def _mentions_in(
-        self, text: str, *, author_id: int, edited_comment: Comment | None = None
-    ) -> dict[str, int | None]:
+    def _mentions_in(self, text: str, author_id: int, edited_comment: Comment | None = None) -> dict[str, int | None]:
         """Return the result of `find_mentions` for the text of a comment, whose mentions are marked in the HTML.
 
         For an edited comment, the id of a user whom its first text did not mention is replaced by None: an edit notifies nobody.

@@ -5,7 +5,6 @@ keep it (`dismissed_at`). After an edit, the same user may report it again. The 
 """
 
 import hashlib
-from collections.abc import Iterable
 from typing import Any, Self
 
 from django.core.exceptions import PermissionDenied
@@ -38,9 +37,6 @@ class ContentReportQuerySet(models.QuerySet["ContentReport"]):
     def open(self) -> Self:
         """Return the reports that the team has not dismissed, without those of blocked members."""
         return self.filter(dismissed_at=None, user__blocked_at=None)
-
-    def about(self, *, post_ids: Iterable[int], comment_ids: Iterable[int]) -> Self:
-        return self.filter(Q(post_id__in=list(post_ids)) | Q(comment_id__in=list(comment_ids)))
 
     def count_by_reason(self) -> list[tuple[int | None, int | None, str, int]]:
         """Return the ids of the posts and comments, each with a reason and the number of its reports, most reports first."""

@@ -133,9 +133,8 @@ class ProxyVotesPage(ForumTeamPage):
     def withdraw(self, request: ForumUserRequest, id: int) -> HttpResponse:
         customer = Customer.read(request.POST.get("customer"))
         if customer is not None and customer.find(request.user) is not None:
-            self.perform(
-                lambda: self.lock(id).withdraw_proxy_vote(**customer.link), success_message=_("The vote is withdrawn.")
-            )
+            message = _("The vote is withdrawn.")
+            self.perform(lambda: self.lock(id).withdraw_proxy_vote(**customer.link), success_message=message)
         return redirect("forum-proxy-votes", id)
 
 

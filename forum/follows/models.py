@@ -19,9 +19,8 @@ class FollowQuerySet(models.QuerySet["Follow"]):
     @transaction.atomic(savepoint=False)
     def choose(self, post: TenantModel, *, by: User, follows: bool) -> None:
         """Store that the user follows the post, or does not."""
-        self.update_or_create(
-            account_id=post.account_id, post_id=post.id, user_id=by.id, defaults={"is_following": follows}
-        )
+        defaults = {"is_following": follows}
+        self.update_or_create(account_id=post.account_id, post_id=post.id, user_id=by.id, defaults=defaults)
 
 
 class Follow(TenantModel):

@@ -13,9 +13,8 @@ from core.pages.navigation import MenuEntry, register
 from forum.forums.membership import ForumMember
 from forum.forums.models import Forum
 
-sites.register(
-    find_at_host=Forum.objects.find_at_host, get=Forum.objects.with_account, list_all=Forum.objects.with_hosts
-)
+forums = Forum.objects
+sites.register(find_at_host=forums.find_at_host, get=forums.with_account, list_all=forums.with_hosts)
 register(
     "settings", MenuEntry("forums", _("Forums"), "forum-settings-forums", "megaphone", order=40, is_shown=is_admin)
 )

@@ -142,11 +142,10 @@ class PostQuerySet(AccessQuerySet[Any]):
 
     def listed_for(self, user: User | None) -> Self:
         """Return the posts that lists show to the user: those of `visible_in_forum` without tasks and duplicates."""
-        posts, author_id = self.live().without_tasks(), closed_author_id(user)
-        closed = (
-            Q(visibility=Visibility.CLOSED) if author_id is None else Q(visibility=Visibility.CLOSED, user_id=author_id)
-        )
-        return posts.filter(Q(visibility=Visibility.OPEN) | closed)
+        author_id = closed_author_id(user)
+        own = Q() if author_id is None else Q(user_id=author_id)
+        closed = Q(visibility=Visibility.CLOSED) & own
+        return self.live().without_tasks().filter(Q(visibility=Visibility.OPEN) | closed)
 
     def selected(self, selection: FacetSelection) -> Self:
         """Return the posts that have all values of the selection."""

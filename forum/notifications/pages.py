@@ -93,9 +93,7 @@ class NotificationsPage(ForumPage):
         account = self.request.account
         hosts, by_team = {host.id: host for host in account.hosts.all()}, self.request.user.is_team
         forums = account.forums.filter(id__in=ids)
-        return {
-            forum.id: public_url(forum.host_for(hosts[forum.host_id], account, by_team=by_team)) for forum in forums
-        }
+        return {row.id: public_url(row.host_for(hosts[row.host_id], account, by_team=by_team)) for row in forums}
 
 
 @method_decorator(csrf_exempt, name="dispatch")
@@ -140,6 +138,5 @@ class UnsubscribePage(Page):
             in_transaction(lambda: user.change_preferences(delivery=NotificationDelivery.NEVER))
         # The language of the e-mail.
         with override(supported_language(user.language or request.account.language)):
-            return self.render(
-                recipient=user, post=post, stopped=stop, is_off=user.delivery == NotificationDelivery.NEVER
-            )
+            is_off = user.delivery == NotificationDelivery.NEVER
+            return self.render(recipient=user, post=post, stopped=stop, is_off=is_off)

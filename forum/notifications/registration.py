@@ -45,7 +45,5 @@ registry.register_sample(
 @receiver(user_joined)
 def announce_sign_up(*, user: User, **_options: object) -> None:
     """Notify the team of a new user. The change feed has no users, so its follower cannot do this."""
-    activity = Activity.objects.create(
-        account_id=user.account_id, kind=Activity.Kind.SIGN_UP, user_id=user.id, announced=True
-    )
+    activity = user.account.activities.create(kind=Activity.Kind.SIGN_UP, user_id=user.id, announced=True)
     notify(activity, None, user.account)

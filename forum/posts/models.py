@@ -302,9 +302,8 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         if has_response_changed:
             values["response_user_id"] = by.id if values["response"] else None
             values["response_html"] = None if values["response"] is None else render(values["response"])
-        is_reworded = any(
-            values.get(name, text) != text for name, text in (("title", self.title), ("content", self.content))
-        )
+        texts = {"title": self.title, "content": self.content}
+        is_reworded = any(values.get(name, text) != text for name, text in texts.items())
         self.updated_at = timezone.now()
         if by.is_team and not is_new and self.handled_at is None and not self.TRIAGE_FIELDS.isdisjoint(values):
             values["handled_at"] = self.updated_at

@@ -73,8 +73,7 @@ class PostPage(ForumPage):
         page = self.read_page(size=COMMENTS_PER_PAGE, last=last)
         if user is not None:
             self.mark_notifications_read(user, id)
-        if post.content_html is None:
-            post.content_html = render(post.content)
+        post.content_html = post.content_html or render(post.content)
         if post.response and post.response_html is None:
             post.response_html = render(post.response)
         # The newest changes are read. They are shown oldest first.
@@ -150,8 +149,7 @@ class PostPage(ForumPage):
             comment.account = self.request.account
             values = {name: getattr(comment, name) for name in USER_COLUMNS}
             comment.user = User(account_id=post.account_id, id=comment.user_id, **values)
-            if comment.comment_html is None:
-                comment.comment_html = render(comment.comment)
+            comment.comment_html = comment.comment_html or render(comment.comment)
         return comments
 
 

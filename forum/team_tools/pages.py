@@ -213,10 +213,8 @@ class PostStatusForm(Form):
             if digest(post.response) != seen:
                 # If the user submits the form again, the new response replaces the one of somebody else.
                 self.replace_data("seen", digest(post.response))
-                message = _(
-                    "Somebody else changed it in the meantime, to: “%(text)s”. Send yours again to replace that"
-                )
-                raise forms.ValidationError(message % {"text": (post.response or "")[:500]})
+                text = _("Somebody else changed it in the meantime, to: “%(text)s”. Send yours again to replace that")
+                raise forms.ValidationError(text % {"text": (post.response or "")[:500]})
             changes["response"] = response or None
         return changes
 

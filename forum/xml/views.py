@@ -136,9 +136,8 @@ class XMLUserViewSet(XMLViewSet):
 
     def team(self, request: APIRequest) -> HttpResponse:
         users = self.account.users.team().order_by("name", "id").with_private_names_for(self.request.user)
-        rows = users.values_list(
-            *(f"shown_{name}" if name in PRIVATE_NAMES else name for name in documents.USER.columns)
-        )
+        columns = [f"shown_{name}" if name in PRIVATE_NAMES else name for name in documents.USER.columns]
+        rows = users.values_list(*columns)
         return Response(documents.document(documents.array("users", documents.USER, rows, self.account.zone)))
 
     def create(self, request: APIRequest) -> HttpResponse:

@@ -98,9 +98,7 @@ class ForumForm(Form):
         help_text=gettext_lazy("Those of members stay hidden until your team approves them."),
     )
 
-    def __init__(
-        self, *args: object, account: Account, forum: Forum | None = None, address: str = "", **kwargs: object
-    ):
+    def __init__(self, *args: Any, account: Account, forum: Forum | None = None, address: str = "", **kwargs: Any):
         super().__init__(*args, **kwargs)
         segments = list(segment_source().choices(account))
         if forum is not None and forum.segment_id is not None and forum.segment_id not in dict(segments):
@@ -129,9 +127,8 @@ class ForumsPage(SettingsPage):
             forum.team_host = forum.host_for(host, request.account, by_team=True)
             forum.access_name = ACCESS_NAMES[Forum.Access(forum.access)]
             forum.pending = pending.get(forum.id, 0)
-        return self.render(
-            forums=forums, current_forum_id=request.forum.id, is_full=len(forums) >= Forum.MAX_PER_ACCOUNT
-        )
+        is_full = len(forums) >= Forum.MAX_PER_ACCOUNT
+        return self.render(forums=forums, current_forum_id=request.forum.id, is_full=is_full)
 
 
 class NewForumPage(CreatingPage, SettingsPage):

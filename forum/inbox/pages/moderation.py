@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import F, OuterRef, Subquery
+from django.db.models import F, OuterRef, Q, Subquery
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -42,8 +42,7 @@ class ModerationPage(ForumTeamPage):
             return redirect("forum-moderation")
         more = len(rows) > page.size
         for post in rows:
-            if post.content_html is None:
-                post.content_html = render(post.content)
+            post.content_html = post.content_html or render(post.content)
         comments = inbox.waiting_comments(request.account, request.forum.id) if page.number == 1 else []
         return self.render(section="inbox", posts=rows[: page.size], waiting_comments=comments, page=page, more=more)
 
@@ -179,7 +178,7 @@ class ReportedPage(ForumTeamPage):
         account, forum_id = self.request.account, self.request.forum.id
         posts = {row.id: ReportedText(row) for row in inbox.reported_posts(account, forum_id)}
         comments = {row.id: ReportedText(row) for row in inbox.reported_comments(account, forum_id)}
-        reports = account.content_reports.open().about(post_ids=posts, comment_ids=comments)
+        reports = account.content_reports.open().filter(Q(post_id__in=list(posts)) | Q(comment_id__in=list(comments)))
         for post_id, comment_id, reason, number in reports.count_by_reason():
             text = posts[post_id] if post_id is not None else comments[comment_id]
             text.reasons.append((str(ContentReport.Reason(reason).label), number))

@@ -8,7 +8,6 @@ from urllib.parse import quote, urlencode
 from django.db.models import Model, QuerySet
 from django.db.models.functions import Left
 from django.http import Http404, QueryDict
-from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
@@ -105,12 +104,6 @@ def route_of_former_path(path: str | None) -> str | None:
 
 
 class PostsPage(ForumPage):
-    def read_status(self) -> Status | None:
-        """Return the status with the code in the query, or None without a code. Raise Http404 if there is no such status."""
-        if not (code := self.request.GET.get("status")):
-            return None
-        return get_object_or_404(self.request.account.statuses, kind=Status.Kind.POST, code=replace_non_xml(code))
-
     def read_query(self) -> str:
         """Return the text to search for. Count the search against the limit of searches."""
         q = replace_non_xml(self.request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()

@@ -57,9 +57,8 @@ class FeedPage(PostsPage):
 
     def get(self, request: ForumRequest) -> HttpResponse:
         account, forum, parameters = request.account, request.forum, request.GET
-        filters = Filters.read(
-            parameters, account.categories.of_forum(forum.id), account.statuses_of_kind(Status.Kind.POST)
-        )
+        categories, statuses = account.categories.of_forum(forum.id), account.statuses_of_kind(Status.Kind.POST)
+        filters = Filters.read(parameters, categories, statuses)
         order = read_order(parameters.get("order"), "new")
         q = self.read_query()
         posts = ForumList(account, forum.id, None, COLUMNS, start=0, size=MAX_ENTRIES, selection=filters.selection)

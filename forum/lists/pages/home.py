@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext
 
@@ -13,6 +14,7 @@ from accounts.statuses.default_names import status_name
 from accounts.statuses.models import Status
 from core.db.prepared import prepared
 from core.db.tenancy import fold
+from core.db.text import replace_non_xml
 from core.db.time_limit import TooSlow
 from core.pages.base import base_url, redirect
 from core.pages.errors import error_sentence
@@ -99,6 +101,7 @@ class PostListPage(PostsPage):
             panels = render_row_panels("posts", request, [post["id"] for post in posts])
             for post in posts:
                 post["panel"] = panels.get(post["id"])
+        hidden = {"order": own_order, **links.own_filters.parameters, "q": q}
         labels = ORDER_LABELS | {name: further[name].label for name in further}
         return self.render(
             http_status=422 if team_filter.errors else 200,
@@ -110,9 +113,7 @@ class PostListPage(PostsPage):
             chips=links.link_removals(),
             hidden_fields=[(name, value) for name, value in links.own_parameters.items() if value],
             team_filter=team_filter,
-            team_filter_form=team_filter.render_form(
-                links.path, {"order": own_order, **links.own_filters.parameters, "q": q}
-            ),
+            team_filter_form=team_filter.render_form(links.path, hidden),
             errors=[error_sentence(error) for error in team_filter.errors],
             is_too_slow=is_too_slow,
             cleared=links.path + query_string(q=q),
@@ -295,9 +296,8 @@ def describe(forum: Forum, category: Category | None) -> str:
     if category is not None:
         text = gettext("Suggestions for %(forum)s about %(category)s: read them, vote, and add your own.")
         return text % {"forum": forum.name, "category": category.name}
-    return forum.description or (
-        gettext("Suggestions for %(forum)s: read them, vote, and add your own.") % {"forum": forum.name}
-    )
+    text = gettext("Suggestions for %(forum)s: read them, vote, and add your own.")
+    return forum.description or text % {"forum": forum.name}
 
 
 MAX_COLUMN_POSTS = 20
@@ -310,8 +310,8 @@ class RoadmapPage(PostsPage):
 
     def get(self, request: ForumRequest) -> HttpResponse:
         account, forum = request.account, request.forum
-        if status := self.read_status():
-            return self.render_status(status)
+        if code := replace_non_xml(request.GET.get("status", "")):
+            return self.render_status(get_object_or_404(account.statuses, kind=Status.Kind.POST, code=code))
         board = account.posts.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=MAX_COLUMN_POSTS)
         columns = [(status, [as_list_item(row) for row in rows], more) for status, rows, more in board]
         return self.render(
