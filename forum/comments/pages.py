@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 
 
 class CommentTextForm(Form):
-    content = LongTextFormField(
-        label=gettext_lazy("Your comment"), rows=4, error_messages={"required": gettext_lazy("Can't be blank")}
-    )
+    content = LongTextFormField(label=gettext_lazy("Your comment"), rows=4)
 
     def __init__(self, *args: object, **kwargs: object):
         super().__init__(*args, auto_id="comment-%s", **kwargs)
