@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts.statuses.models import Status
 from forum.inbox import tabs as inbox
 from forum.lists.facets import COUNTER, FacetCount, FacetSelection
-from forum.lists.whole_forum import page_of_forum
+from forum.lists.whole_forum import ForumList
 from forum.posts.models import Post
 from forum.posts.sort_keys import ADD_MISSING
 from forum.votes.models import MAX_SCANNED_VOTES, Vote
@@ -283,9 +283,7 @@ def test_plans_of_the_queries_of_pages(long_lists):
 
     def whole_forum(order="trending", start=0, **values):
         selection = FacetSelection(**values)
-        return page_of_forum(
-            None, columns, account=account, forum_id=forum.id, selection=selection, order=order, start=start, size=26
-        )
+        return ForumList(account, forum.id, None, columns, start, 26, selection).page(order)
 
     cases = {
         "the posts of a user": (lambda: list(posts.written_by(acme.alice).visible_to(None)[:25]), 26),
@@ -336,9 +334,7 @@ def test_plans_of_the_queries_of_pages(long_lists):
             1100,
         ),
         "a search": (
-            lambda: Post.objects.search(
-                "c81e728d9d4c2f636f067f89cc14862c", None, columns, **forum_arguments, start=0, size=26
-            ),
+            lambda: ForumList(account, forum.id, None, columns, 0, 26).search("c81e728d9d4c2f636f067f89cc14862c"),
             100,
         ),
     }

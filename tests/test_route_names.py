@@ -14,7 +14,7 @@ from tests.support.rooms import ROOMS, USES, module_of
 ROOT = Path(__file__).resolve().parent.parent
 ROOMS_FROM_BELOW = {**USES, "config": set(ROOMS)}
 # Documents: operations of the OpenAPI document.
-DOCUMENTS = re.compile(r".+/openapi\.py|forum/xml/schema\.py")
+DOCUMENTS = re.compile(r".+/openapi\.py|forum/xml/documents\.py")
 
 MODULES_WITH_PATHS = {
     "accounts/sessions/middleware.py": "the prefix of all pages, before a route is resolved",

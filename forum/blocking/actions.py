@@ -15,8 +15,6 @@ from django.utils import timezone
 from accounts.users.models import User
 from core.db.transactions import in_transaction
 from core.jobs.registry import RetryDelays, job
-from forum.activities.models import Activity
-from forum.notifications.models import Notification
 
 # When the texts are withdrawn again: a request that began before the block may still write.
 LATE_TEXTS_DELAY = timedelta(minutes=2)
@@ -82,11 +80,9 @@ def _withdraw(member: User, by: User) -> None:
     post_ids = _lock_posts(member, member.account.comments.filter(user_id=member.id))
     _move_comments(member, post_ids, withdrawn_at=member.blocked_at)
     account = member.account
-    activities = Activity.objects.filter(
-        account_id=account.id, comment__withdrawn_at=member.blocked_at, user_id=member.id
-    )
+    activities = account.activities.filter(comment__withdrawn_at=member.blocked_at, user_id=member.id)
     # Cancels their e-mails, too. The bell counts only unread ones.
-    Notification.objects.filter(account_id=account.id, activity_id__in=activities.values("id")).mark_read()
+    account.notifications.filter(activity_id__in=activities.values("id")).mark_read()
     for post in account.posts.live().filter(user_id=member.id, category_id__isnull=False).order_by("id"):
         post.trash(by=by, at=member.blocked_at)
 
@@ -99,12 +95,7 @@ def _lock_posts(member: User, comments: Any) -> list[int]:
 
 
 def _move_comments(member: User, post_ids: list[int], *, withdrawn_at: datetime | None) -> None:
-    parameters: dict[str, Any] = {
-        "account": member.account_id,
-        "user": member.id,
-        "posts": post_ids,
-        "withdrawn_at": withdrawn_at,
-        "sign": 1 if withdrawn_at is None else -1,
-    }
+    values: dict[str, Any] = {"account": member.account_id, "user": member.id, "posts": post_ids}
+    values |= {"withdrawn_at": withdrawn_at, "sign": 1 if withdrawn_at is None else -1}
     with connection.cursor() as cursor:
-        cursor.execute(MOVE_COMMENTS, parameters)
+        cursor.execute(MOVE_COMMENTS, values)

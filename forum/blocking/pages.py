@@ -3,14 +3,14 @@
 from collections.abc import Callable
 
 from django.db.models import Exists, OuterRef
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from accounts.users.models import User
 from accounts.users.pages import ROLE_NAMES, display_name
 from core.pages.base import redirect
 from forum.blocking import actions
-from forum.comments.models import Comment
 from forum.forums.requests import ForumUserRequest
 from forum.team_tools.pages import ForumTeamPage
 from forum.texts.markdown import excerpt
@@ -27,11 +27,7 @@ class AuthorPage(ForumTeamPage):
     actions = {"block": "block", "block_only": "block_only", "unblock": "unblock"}
 
     def find(self, id: int) -> User:  # type: ignore[override]  # a user
-        author: User | None = self.request.account.users.filter(id=id).first()
-        if author is None:
-            raise Http404
-        author.account = self.request.account
-        return author
+        return get_object_or_404(self.request.account.users, id=id)
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         account, author = request.account, self.find(id)
@@ -49,14 +45,13 @@ class AuthorPage(ForumTeamPage):
             role_name=ROLE_NAMES[author.role],
             forums=list(forums.order_by("name", "id").values_list("name", flat=True)[:MAX_ROWS]),
             posts=list(visible.filter(user_id=author.id).order_by("-created_at", "-id")[:MAX_ROWS]),
-            comments=[self.as_item(row) for row in comments.order_by("-created_at", "-id")[:MAX_ROWS]],
+            comments=[
+                {"row": comment, "excerpt": excerpt(comment.comment, max_length=EXCERPT_LENGTH)}
+                for comment in comments.order_by("-created_at", "-id")[:MAX_ROWS]
+            ],
             votes=list(votes.order_by("-id")[:MAX_ROWS]),
             may_block=request.user.may_block(author) and (author.is_active or author.blocked_at is not None),
         )
-
-    @staticmethod
-    def as_item(comment: Comment) -> dict[str, object]:
-        return {"row": comment, "excerpt": excerpt(comment.comment, max_length=EXCERPT_LENGTH)}
 
     def block(self, request: ForumUserRequest, id: int) -> HttpResponse:
         message = _("%(name)s is blocked, and their suggestions and comments are withdrawn.")

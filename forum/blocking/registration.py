@@ -1,5 +1,3 @@
-"""The registration of blocking (`core.rooms`)."""
-
 from accounts.roles.models import block_ended
 from forum.blocking.actions import restore_texts
 

@@ -1,7 +1,7 @@
 """The categories of forums."""
 
 import re
-from typing import Self
+from typing import Self, cast
 
 from django.db import models, transaction
 from django.db.models import Exists, Q, Subquery, Value
@@ -33,11 +33,10 @@ class CategoryQuerySet(models.QuerySet["Category"]):
         """Return the forum's category with this name, ignoring case. Some clients write a space as `+`, as in a query string."""
         if not is_xml_text(name):
             return None
-        names = dict.fromkeys([name, name.replace("+", " ")])
-        categories = (
-            _category_by_name.first(account_id=account_id, forum_id=forum_id, key=fold(name)) for name in names
-        )
-        return next(filter(None, categories), None)
+        for key in dict.fromkeys([fold(name), fold(name.replace("+", " "))]):
+            if category := _category_by_name.first(account_id=account_id, forum_id=forum_id, key=key):
+                return cast(Category, category)
+        return None
 
 
 @prepared(account_id=int, forum_id=int, key=str)
@@ -103,8 +102,6 @@ class Category(Ordered, TenantModel):
     def __str__(self) -> str:
         return self.name
 
-    # Questions
-
     def siblings(self) -> models.QuerySet["Category"]:
         """Return the categories of the same forum, including this one."""
         return self.account.categories.filter(forum_id=self.forum_id)
@@ -112,8 +109,6 @@ class Category(Ordered, TenantModel):
     def posts(self) -> models.QuerySet[models.Model]:
         """Return the posts in the category, including those in the trash."""
         return self.account.posts.filter(category_id=self.id)
-
-    # Actions
 
     @transaction.atomic(savepoint=False)
     def write(self, *, name: str) -> None:

@@ -3,6 +3,7 @@
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -51,7 +52,6 @@ class CategoriesPage(CreatingPage, SettingsPage):
         form, account = CategoryForm(request.POST), request.account
 
         def write(category: Category) -> Category:
-            category.account = account
             category.write(name=form.cleaned_data["name"])
             return category
 
@@ -65,17 +65,13 @@ class CategoriesPage(CreatingPage, SettingsPage):
         if self.create_once(form, creation, further={"forum": self.forum.id}) is None:
             return self.show(form)
         messages.success(request, _("%(name)s is added.") % {"name": form.cleaned_data["name"]})
-        return self.redirect_to_categories()
+        return redirect_to_categories(self.forum.id)
 
     def move(self, request: ForumUserRequest) -> HttpResponse:
         self.find()
-        row = (
-            request.account.categories.of_forum(self.forum.id).filter(id=parse_id(request.POST.get("id")) or 0).first()
-        )
-        return move_row(self, row, self.redirect_to_categories())
-
-    def redirect_to_categories(self) -> HttpResponse:
-        return redirect("forum-settings-categories", query={"forum": self.forum.id})
+        rows = request.account.categories.of_forum(self.forum.id)
+        row = rows.filter(id=parse_id(request.POST.get("id")) or 0).first()
+        return move_row(self, row, redirect_to_categories(self.forum.id))
 
 
 class CategoryPage(SettingsPage):
@@ -84,11 +80,7 @@ class CategoryPage(SettingsPage):
     actions = {"save": "save", "delete": "delete"}
 
     def find(self, id: int) -> Category:
-        row = self.request.account.categories.filter(id=id).first()
-        if row is None:
-            raise Http404
-        row.account = self.request.account
-        return row
+        return get_object_or_404(self.request.account.categories, id=id)
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         row = self.find(id)
@@ -110,15 +102,16 @@ class CategoryPage(SettingsPage):
         if not form.is_valid() or not self.submit_form(form, lambda: row.write(name=form.cleaned_data["name"])):
             return self.show(self.find(id), form)
         messages.success(request, _("%(name)s is saved.") % {"name": row.name})
-        return self.redirect_to_categories(row)
+        return redirect_to_categories(row.forum_id)
 
     def delete(self, request: ForumUserRequest, id: int) -> HttpResponse:
         row, into_id = self.find(id), parse_id(request.POST.get("into"))
         into = row.siblings().filter(id=into_id).first() if into_id else None
-        is_done = self.perform(
-            lambda: row.erase(into=into), success_message=_("%(name)s is deleted.") % {"name": row.name}
-        )
-        return self.redirect_to_categories(row) if is_done else redirect("forum-settings-category", id)
+        success_message = _("%(name)s is deleted.") % {"name": row.name}
+        if self.perform(lambda: row.erase(into=into), success_message=success_message):
+            return redirect_to_categories(row.forum_id)
+        return redirect("forum-settings-category", id)
 
-    def redirect_to_categories(self, row: Category) -> HttpResponse:
-        return redirect("forum-settings-categories", query={"forum": row.forum_id})
+
+def redirect_to_categories(forum_id: int) -> HttpResponse:
+    return redirect("forum-settings-categories", query={"forum": forum_id})

@@ -1,5 +1,3 @@
-"""The registration of categories (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 
 from accounts.hosts.requests import is_admin

@@ -4,7 +4,8 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, cast
 
 from django.db.models import Model, QuerySet
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 from rest_framework.exceptions import PermissionDenied
 from rest_framework.response import Response
@@ -22,11 +23,13 @@ from core.api.fields import (
 )
 from core.api.lists import Paged
 from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer
+from core.api.serializers import ResourceSerializer, declared_fields
 from core.db.prepared import prepared
-from core.db.tenancy import account_of
 from core.db.transactions import in_transaction, without_transaction
 from core.errors import ConcurrentUpdate, FieldError
+from core.openapi.fields import RelatedExtension, WireFieldExtension
+from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
+from core.openapi.values import BOOLEAN
 from core.rows.access import prepared_access
 from core.rows.trash import TrashedId
 from forum.comments.models import Comment
@@ -34,7 +37,6 @@ from forum.forums.requests import agent_of
 
 if TYPE_CHECKING:
     from forum.posts.models import Post
-
 
 COMMENT = "comment"
 
@@ -58,8 +60,7 @@ class CommentedPost(RelatedField):
 
 @prepared(account_id=int, id=int, responsible_ids=list)
 def _commented_post(account_id: int, id: int, responsible_ids: Collection[int] | None = None) -> QuerySet[Model]:
-    rows: QuerySet[Model] = account_of(account_id).posts.limited_to(prepared_access(responsible_ids)).filter(id=id)[:1]
-    return rows
+    return Account(id=account_id).posts.limited_to(prepared_access(responsible_ids)).filter(id=id)[:1]
 
 
 class CommentOnPostSerializer(ResourceSerializer):
@@ -137,19 +138,11 @@ class CommentActions(Paged, ResourceViewSet):
 
         return self.respond_created(self.represent_as_post(without_transaction(act)))
 
-    def find_comment(self, id: int) -> Comment:
-        """Return the comment with this id. Raise Http404 if it does not exist, or if its post is in the trash."""
-        comment = self.account.comments.of_live_posts(self.access).with_names().filter(id=id).first()
-        if comment is None:
-            raise Http404
-        return comment
-
     def lock_comment(self, id: int) -> tuple["Post", Comment]:
         """Lock the post of a comment, and return both. Raise Http404, or PermissionDenied if the user may not change the comment."""
         post_id = self.account.comments.filter(id=id).values("post_id")
-        post = self.account.posts.live().limited_to(self.access).locked().filter(id__in=post_id).first()
-        if post is None:
-            raise Http404
+        posts = self.account.posts.live().limited_to(self.access).locked()
+        post: Post = get_object_or_404(posts, id__in=post_id)
         comment = self.account.comments.with_names().filter(post_id=post.id, id=id).first()
         if comment is None:
             raise ConcurrentUpdate("The comment was deleted or its post was merged meanwhile")
@@ -185,16 +178,13 @@ class CommentActions(Paged, ResourceViewSet):
         post = self.get_object()
         text = self.parameters.get("internal", "").strip().lower()
         wants_internal = BooleanField.WORDS.get(text, None if text else False)
-        errors = (
-            {"internal": FieldError("internal", "is not true or false", "boolean")} if wants_internal is None else {}
-        )
-        self.read_page("internal", errors=errors)
+        error = FieldError("internal", "is not true or false", "boolean")
+        self.read_page("internal", errors={"internal": error} if wants_internal is None else {})
         rows = self.account.comments.filter(post_id=post.id)
         rows = (rows if wants_internal else rows.public()).with_names().order_by("created_at", "id")
-        return self.get_paginated_response([self.represent_comment(row) for row in self.paginate_queryset(rows)])
-
-    def represent_comment(self, row: Comment) -> dict[str, object]:
-        return CommentSerializer.represent(row, self.account.zone)
+        return self.get_paginated_response(
+            [CommentSerializer.represent(row, self.account.zone) for row in self.paginate_queryset(rows)]
+        )
 
     def represent_as_post(self, row: Comment) -> dict[str, object]:
         return CommentAsPostSerializer.represent(row, self.account.zone)
@@ -206,13 +196,29 @@ class CommentActions(Paged, ResourceViewSet):
             self.check(comment=serializer)
             return self.add_comment(post, serializer.values["comment"], serializer.values.get("internal"))
 
-        return self.respond_created(self.represent_comment(without_transaction(act)))
+        return self.respond_created(CommentSerializer.represent(without_transaction(act), self.account.zone))
 
     def add_comment(self, post: "Post", text: str, internal: bool | None) -> Comment:
         user, agent = self.request.user, agent_of(self.request)
         comment = post.comment(by=user, text=text, agent=agent, internal=bool(internal))
-        comment.nick = self.request.user.name
+        comment.nick = user.name
         return comment
 
     def respond_created(self, data: dict[str, object]) -> HttpResponse:
         return Response(data, status=201, headers=self.get_success_headers(data))
+
+
+# What views and serializers do not tell the OpenAPI document.
+SHAPES[CommentSerializer] = Shape(Comment)
+# `post_id` is null while the post of the comment is in the trash.
+SHAPES[CommentAsPostSerializer] = Shape(Comment, nullable=frozenset({"post_id"}))
+POST_ID = cast(RelatedExtension, WireFieldExtension.find_for(declared_fields(CommentOnPostSerializer)["post_id"]))
+SHAPES[CommentOnPostSerializer] = Shape(
+    rules={
+        "properties": {"task_kind": {"const": COMMENT}, "post_id": POST_ID.non_blank_schema()},
+        "required": ["task_kind", "content", "post_id"],
+    }
+)
+RESPONSES["list_comments"] = RESPONSES["create_comment"] = CommentSerializer
+BODIES["create_comment"] = {"comment": CommentSerializer}
+QUERY_PARAMETERS["list_comments"] = {"internal": BOOLEAN}

@@ -1,15 +1,18 @@
-"""Writing, changing and approving the comments on a post."""
+"""Writing, changing and approving the comments on a post, and the users whom they mention."""
 
 from typing import Any, cast
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.account.models import Account
+from accounts.mentions.parsing import ids_in, names_in
 from accounts.users.models import User
 from core.db.prepared import insertion_of
+from core.db.tenancy import fold
 from core.errors import FieldError
-from forum.comments.mentions import find_mentions, mentioned_ids
 from forum.comments.models import Comment
 from forum.lists.locking import LockablePost
 from forum.texts.markdown import render
@@ -52,8 +55,7 @@ class Commentable(LockablePost):
         if user.is_team:
             return self.comments_cache + self.internal_comments_cache
         own = self.account.comments.waiting().filter(post_id=self.id, user_id=user.id)
-        result: int = self.comments_cache + own.count()
-        return result
+        return self.comments_cache + own.count()
 
     def comment(self, *, by: User, text: str, agent: str = "", internal: bool = False) -> Comment:
         """Add a comment, which may have to wait for approval. Raise FieldError if the post is merged into another, or if the user may not write internal comments.
@@ -61,7 +63,7 @@ class Commentable(LockablePost):
         A comment that is not public does not change `updated_at` of the post, because lists and feeds show that time to everyone. The row of
         the post is updated in any case, because the change feed must report the post.
         """
-        html = render(text, mentions=self._mentions_in(text, author_id=by.id))
+        html = render(text, mentions=self._mentions_in(text, by.id))
         if internal and not by.is_team:
             with transaction.atomic():
                 self.lock()
@@ -83,20 +85,18 @@ class Commentable(LockablePost):
             [*insertion.values_of(comment), by.is_team],
         )
         insertion.complete(comment, cast("tuple[Any, ...]", inserted))
-        values: dict[str, object] = {comment.count_column: getattr(self, comment.count_column) + 1}
+        setattr(self, comment.count_column, getattr(self, comment.count_column) + 1)
         if comment.is_public:
-            values["updated_at"] = comment.created_at
+            self.updated_at = comment.created_at
         if by.is_team:
-            values["handled_at"] = self.handled_at or comment.created_at
+            self.handled_at = self.handled_at or comment.created_at
             if comment.is_public:
-                values["answered_at"] = self.answered_at or comment.created_at
-        for name, value in values.items():
-            setattr(self, name, value)
+                self.answered_at = self.answered_at or comment.created_at
         return comment
 
     @transaction.atomic(savepoint=False)
-    def erase_comment(self, comment: Comment) -> bool:
-        """Erase a comment with its versions, and return whether it existed. The post's `updated_at` stays the same.
+    def erase_comment(self, comment: Comment) -> None:
+        """Erase a comment with its versions. The post's `updated_at` stays the same.
 
         The post is unanswered again if this was the only public comment of the team, unless the team marked the post as handled.
         Raise FieldError if the post is merged into another.
@@ -113,7 +113,6 @@ class Commentable(LockablePost):
                 answers = comments.public().by_team().order_by("created_at", "id")
                 values["answered_at"] = answers.values_list("created_at", flat=True).first()
             self._add_to_count(comment.count_column, -1, **values)
-        return bool(erased)
 
     @transaction.atomic(savepoint=False)
     def edit_comment(self, comment: Comment, text: str, *, by: User) -> None:
@@ -129,7 +128,7 @@ class Commentable(LockablePost):
             return
         now = timezone.now()
         self.account.comment_versions.create(comment_id=comment.id, text=comment.comment, user_id=by.id, created_at=now)
-        mentions = self._mentions_in(text, author_id=comment.user_id, edited_comment=comment)
+        mentions = self._mentions_in(text, comment.user_id, edited_comment=comment)
         comment.comment, comment.comment_html = text, render(text, mentions=mentions)
         comment.updated_at = comment.edited_at = now
         comment.edited_by_other = comment.edited_by_other or by.id != comment.user_id
@@ -170,9 +169,7 @@ class Commentable(LockablePost):
         self._add_to_count(comment.count_column, 1)
         self.account.activities.filter(comment_id=comment.id).update(internal=not approved, **values)
 
-    def _mentions_in(
-        self, text: str, *, author_id: int, edited_comment: Comment | None = None
-    ) -> dict[str, int | None]:
+    def _mentions_in(self, text: str, author_id: int, edited_comment: Comment | None = None) -> dict[str, int | None]:
         """Return the result of `find_mentions` for the text of a comment, whose mentions are marked in the HTML.
 
         For an edited comment, the id of a user whom its first text did not mention is replaced by None: an edit notifies nobody.
@@ -190,3 +187,58 @@ class Commentable(LockablePost):
         type(self)._default_manager.filter(pk=self.pk).update(**values)
         for name, value in values.items():
             setattr(self, name, value)
+
+
+# Mentions
+
+
+def find_mentions(account: Account, text: str, *, post: Any, author_id: int) -> dict[str, int | None]:
+    """Return the ids of the users that a text mentions, by the names and logins after each `@`.
+
+    `post` is the post on whose page the author wrote the text. For a text without an `@`, no SQL statement is executed.
+
+    The team may mention everyone by login. Others may mention only the team and the users who wrote on the page of the post. Otherwise a
+    member could discover the logins of other members, and cause e-mails to each of them.
+
+    A name is that of a user of the team, or of a user who wrote on the page. The id is None for a name that several users of the team
+    have, or else several writers. The names of other members are not searched, because an account may have a million members.
+    """
+    mentions = names_in(text)
+    if not mentions:
+        return {}
+    names = set().union(*mentions)
+    users = account.users.filter(is_active=True)
+    of_login = Q(login_key__in={fold(name) for name in names})
+    logins: dict[str, int] = {}
+    members: set[int] = set()
+    is_by_team = False
+    for login, id, role in users.filter(of_login | Q(id=author_id)).values_list("login_key", "id", "role"):
+        is_team = role in User.TEAM
+        if id == author_id:
+            is_by_team = is_team
+            continue
+        logins[login] = id
+        if not is_team:
+            members.add(id)
+    if members and not is_by_team:
+        comments = account.comments.public().filter(post_id=post.id, user_id__in=members).order_by()
+        hidden = members - {post.user_id, *comments.values_list("user_id", flat=True).distinct()}
+        logins = {login: id for login, id in logins.items() if id not in hidden}
+    found: dict[str, int | None] = {}
+    writers = account.comments.public().filter(post_id=post.id, user_id=OuterRef("id"))
+    is_known = Q(role__in=User.TEAM) | Q(id=post.user_id) | Exists(writers)
+    of_team: set[str] = set()
+    # The team comes first, so that no member takes over the mentions of a user of the team with an equal name.
+    named = users.filter(is_known, name__in=names).exclude(id=author_id).values_list("name", "id", "role")
+    for name, id, role in sorted(named, key=lambda row: row[2] == User.Role.MEMBER):
+        if role in User.TEAM:
+            of_team.add(name)
+        elif name in of_team:
+            continue
+        found[name] = None if name in found else id
+    return found | {name: logins[fold(name)] for name in names if fold(name) in logins}
+
+
+def mentioned_ids(account: Account, text: str, *, post: object, author_id: int) -> list[int]:
+    """Return the sorted ids of the users that a text mentions. The arguments are those of `find_mentions`."""
+    return ids_in(text, find_mentions(account, text, post=post, author_id=author_id))

@@ -9,7 +9,7 @@ its author sees, too.
 Code that shows comments to others than the team starts from `CommentQuerySet.public` or `CommentQuerySet.visible_to`.
 """
 
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from django.apps import apps
 from django.db import models
@@ -56,9 +56,7 @@ class CommentQuerySet(models.QuerySet["Comment"]):
 
 
 @prepared(account_id=int, post_id=int, user_id=int)
-def comments_of_post(
-    account_id: int, post_id: int, columns: tuple[str, ...], user_id: int
-) -> models.QuerySet[models.Model]:
+def comments_of_post(account_id: int, post_id: int, columns: tuple[str, ...], user_id: int) -> models.QuerySet[Any]:
     """Return the columns of a post's public comments, and of the user's own ones that wait for approval, oldest first."""
     # Also for the team: clients of the Forum API show comments to the public.
     reader = User(id=user_id, role=User.Role.MEMBER)
@@ -77,8 +75,6 @@ class CommentManager(AllCommentsManager["Comment"]):
 
 
 class Comment(TenantModel):
-    """A comment on a post or task."""
-
     post_id = models.BigIntegerField()
     # The post where the comment was written, if that post was merged into this one.
     from_post_id = models.BigIntegerField(null=True, editable=False)

@@ -12,6 +12,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Q
 from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
@@ -36,18 +37,10 @@ if TYPE_CHECKING:
 
 
 class CommentTextForm(Form):
-    content = LongTextFormField(
-        label=gettext_lazy("Your comment"), rows=4, error_messages={"required": gettext_lazy("Can't be blank")}
-    )
+    content = LongTextFormField(label=gettext_lazy("Your comment"), rows=4)
 
     def __init__(self, *args: object, **kwargs: object):
         super().__init__(*args, auto_id="comment-%s", **kwargs)
-
-    def clean_content(self) -> str:
-        content: str = self.cleaned_data["content"]
-        if not content.strip():
-            raise forms.ValidationError(_("Can't be blank"))
-        return content
 
 
 class CommentForm(CommentTextForm):
@@ -154,23 +147,12 @@ class CommentPage(CreatingTextPage):
 
     def show(self, form: Form, *, id: int, **context: Any) -> HttpResponse:  # type: ignore[override]  # needs the post
         """Return only the form if htmx asks, which replaces the form in place. Otherwise return a page."""
-        posts = visible_posts(self.request)
-        post = posts.filter(id=id).first() if self.may_read_forum else None
+        request, posts = self.request, visible_posts(self.request)
+        post = posts.filter(id=id).first() if request.forum.may_be_read_by(request.user) else None
         needs_page = self.stale or self.sign_in_form is not None or "original" in context
-        template = "forum/comments/comment_fields.html" if self.request.htmx else None
-        return super().show(
-            form,
-            template,
-            writing=True,
-            post=post or posts.model(id=id),
-            visible_post=post,
-            needs_page=needs_page,
-            **context,
-        )
-
-    @property
-    def may_read_forum(self) -> bool:
-        return self.request.forum.may_be_read_by(self.request.user)
+        template = "forum/comments/comment_fields.html" if request.htmx else None
+        context |= {"post": post or posts.model(id=id), "visible_post": post, "needs_page": needs_page}
+        return super().show(form, template, writing=True, **context)
 
 
 MAX_VERSIONS = 50
@@ -190,16 +172,11 @@ def path_of_comments(request: ForumRequest, post: "Post", comment: Comment | Non
 class CommentLink(ForumPage):
     """The permanent address of a comment. It redirects to the page of comments that has the comment now."""
 
-    request: ForumRequest
-
     def get(self, request: ForumRequest, id: int, comment_id: int) -> HttpResponse:
-        post = visible_posts(request).filter(id=id).first()
-        if post is None:
-            raise Http404
+        post = get_object_or_404(visible_posts(request), id=id)
         if post.duplicate_from_id is not None:
             return redirect("forum-comment", post.duplicate_from_id, comment_id)
-        comments = request.account.comments.filter(post_id=id).visible_to(request.user)
-        comment = comments.filter(id=comment_id).first()
+        comment = request.account.comments.filter(post_id=id, id=comment_id).visible_to(request.user).first()
         if comment is None:
             messages.error(request, _("That comment is no longer here."))
             return redirect("forum-post", id)
@@ -281,10 +258,8 @@ class CommentHistoryPage(ForumPage):
     template_name = "forum/comments/comment_history.html"
 
     def get(self, request: ForumUserRequest, id: int, comment_id: int) -> HttpResponse:
-        post = visible_posts(request).filter(id=id).only("account_id", "id", "title").first()
-        comment = request.account.comments.select_related("user").filter(post_id=id, id=comment_id).first()
-        if post is None or comment is None:
-            raise Http404
+        post = get_object_or_404(visible_posts(request).only("account_id", "id", "title"), id=id)
+        comment = get_object_or_404(request.account.comments.select_related("user"), post_id=id, id=comment_id)
         versions = list(comment.versions()[: MAX_VERSIONS + 1])
         return self.render(
             section="suggestions",
@@ -305,8 +280,7 @@ class DeleteCommentPage(ForumPage):
         def erase() -> tuple[Comment | None, str]:
             """Return the comment, if it existed, and the path of the page of comments that it was on."""
             post = lock_post(request, id)
-            comments = request.account.comments.filter(post_id=id).visible_to(request.user)
-            comment = comments.filter(id=comment_id).first()
+            comment = request.account.comments.filter(post_id=id, id=comment_id).visible_to(request.user).first()
             if comment is not None and not comment.may_be_changed_by(request.user):
                 raise PermissionDenied(_("Only the author of a comment and the team can delete it."))
             if comment is not None:
@@ -344,9 +318,7 @@ class MentionsPart(ForumPage):
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         prefix = fold(request.GET.get("q", "")[:MAX_NAME_LENGTH])
         throttling.count_search(request)
-        post = visible_posts(request).filter(id=id).first()
-        if post is None:
-            raise Http404
+        post = get_object_or_404(visible_posts(request), id=id)
         comments = request.account.comments.filter(post_id=id).visible_to(request.user).order_by()
         writers = {*comments.values_list("user_id", flat=True).distinct()[:MAX_CANDIDATES], post.user_id}
         users = request.account.users.exclude(id=request.user.id)
@@ -358,7 +330,10 @@ class MentionsPart(ForumPage):
         matches = [
             name
             for name in uses
-            if (team_uses[name] or uses[name]) == 1 and has_word(prefix, name) and is_mentionable(name)
+            if (team_uses[name] or uses[name]) == 1
+            and has_word(prefix, name)
+            # An `@` and the name are read as a mention of the whole name.
+            and any(name in candidates for candidates in names_in(f"@{name}"))
         ]
         return JsonResponse([{"name": name} for name in matches[:MAX_SHOWN]], safe=False)
 
@@ -366,8 +341,3 @@ class MentionsPart(ForumPage):
 def has_word(prefix: str, name: str) -> bool:
     """Return whether a word of the name begins with the folded prefix."""
     return any(word.startswith(prefix) for word in fold(name).split())
-
-
-def is_mentionable(name: str) -> bool:
-    """Return whether an `@` and the name are read as a mention of the whole name."""
-    return any(name in candidates for candidates in names_in(f"@{name}"))

@@ -1,5 +1,3 @@
-"""The functions and filters of comments for templates."""
-
 from typing import Any
 
 from django.urls import reverse
@@ -15,7 +13,6 @@ from forum.comments.pages import CommentForm
 @template_function
 @pass_context
 def new_comment_form(context: Context) -> CommentForm:
-    """Return an empty form."""
     return CommentForm(user=context["request"].user)
 
 

@@ -2,22 +2,15 @@
 
 from django.urls import path
 
-from forum.comments.pages import (
-    CommentHistoryPage,
-    CommentLink,
-    CommentPage,
-    DeleteCommentPage,
-    EditCommentPage,
-    MentionsPart,
-)
+from forum.comments import pages
+
+COMMENT = "app/posts/<id:id>/comments/<id:comment_id>"
 
 urlpatterns = [
-    path("app/posts/<id:id>/mentions", MentionsPart.as_view(), name="forum-post-mentions"),
-    path("app/posts/<id:id>/comments", CommentPage.as_view(), name="forum-comments"),
-    path("app/posts/<id:id>/comments/<id:comment_id>", CommentLink.as_view(), name="forum-comment"),
-    path("app/posts/<id:id>/comments/<id:comment_id>/delete", DeleteCommentPage.as_view(), name="forum-comment-delete"),
-    path("app/posts/<id:id>/comments/<id:comment_id>/edit", EditCommentPage.as_view(), name="forum-comment-edit"),
-    path(
-        "app/posts/<id:id>/comments/<id:comment_id>/history", CommentHistoryPage.as_view(), name="forum-comment-history"
-    ),
+    path("app/posts/<id:id>/mentions", pages.MentionsPart.as_view(), name="forum-post-mentions"),
+    path("app/posts/<id:id>/comments", pages.CommentPage.as_view(), name="forum-comments"),
+    path(COMMENT, pages.CommentLink.as_view(), name="forum-comment"),
+    path(f"{COMMENT}/delete", pages.DeleteCommentPage.as_view(), name="forum-comment-delete"),
+    path(f"{COMMENT}/edit", pages.EditCommentPage.as_view(), name="forum-comment-edit"),
+    path(f"{COMMENT}/history", pages.CommentHistoryPage.as_view(), name="forum-comment-history"),
 ]

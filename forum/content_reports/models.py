@@ -5,7 +5,6 @@ keep it (`dismissed_at`). After an edit, the same user may report it again. The 
 """
 
 import hashlib
-from collections.abc import Iterable
 from typing import Any, Self
 
 from django.core.exceptions import PermissionDenied
@@ -39,9 +38,6 @@ class ContentReportQuerySet(models.QuerySet["ContentReport"]):
         """Return the reports that the team has not dismissed, without those of blocked members."""
         return self.filter(dismissed_at=None, user__blocked_at=None)
 
-    def about(self, *, post_ids: Iterable[int], comment_ids: Iterable[int]) -> Self:
-        return self.filter(Q(post_id__in=list(post_ids)) | Q(comment_id__in=list(comment_ids)))
-
     def count_by_reason(self) -> list[tuple[int | None, int | None, str, int]]:
         """Return the ids of the posts and comments, each with a reason and the number of its reports, most reports first."""
         rows = self.order_by().values_list("post_id", "comment_id", "reason").annotate(number=Count("id"))
@@ -68,10 +64,10 @@ class ContentReportQuerySet(models.QuerySet["ContentReport"]):
         self.filter(pk=report.pk).update(**values, created_at=timezone.now(), dismissed_at=None)
         return True
 
-    def dismiss(self, row: Any) -> int:
-        """Dismiss all reports of a suggestion or a comment, and return their number."""
+    def dismiss(self, row: Any) -> None:
+        """Dismiss all reports of a suggestion or a comment."""
         rows = self.filter(account_id=row.account_id, dismissed_at=None, **link_to(row))
-        return rows.update(dismissed_at=timezone.now())
+        rows.update(dismissed_at=timezone.now())
 
 
 class ContentReport(TenantModel):

@@ -121,7 +121,6 @@ def count_report(request: AnyRequest, user: User) -> None:
     """Count a report. Raise Throttled beyond `ContentReport.MAX_PER_DAY`."""
     if settings.RATE_LIMIT:
         limit = ContentReport.MAX_PER_DAY
-        message: Promise = format_lazy(
-            gettext_lazy("You can send {limit} reports a day. Try again tomorrow."), limit=limit
-        )
+        text = gettext_lazy("You can send {limit} reports a day. Try again tomorrow.")
+        message: Promise = format_lazy(text, limit=limit)
         enforce_limit(request, hit(f"reports:{user.account_id}:{user.id}", limit, DAY), message)

@@ -1,5 +1,3 @@
-"""The filters of reports for templates."""
-
 from accounts.users.models import User
 from core.pages.templates import template_filter
 from forum.comments.models import Comment

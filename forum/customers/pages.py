@@ -105,12 +105,9 @@ class ProxyVotesPage(ForumTeamPage):
     """The votes on behalf of customers: the list, and forms to add and withdraw them."""
 
     template_name = "forum/customers/proxy_votes.html"
-    actions = {"find": "show_votes", "cast": "cast", "withdraw": "withdraw"}
+    actions = {"find": "get", "cast": "cast", "withdraw": "withdraw"}
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.show_votes(request, id)
-
-    def show_votes(self, request: ForumUserRequest, id: int) -> HttpResponse:
         q = self.read_query()
         found = search_customers(request.user, q)
         if request.htmx:
@@ -127,19 +124,16 @@ class ProxyVotesPage(ForumTeamPage):
         if customer is None:
             messages.error(request, _("Choose the client or contact whose vote it is."))
             return redirect("forum-proxy-votes", id)
-
-        def act() -> bool:
-            return self.lock(id).cast_proxy_vote(by=request.user, **customer.link)
-
-        self.perform(act, success_message=_("The vote of %(name)s counts.") % {"name": customer.name})
+        success_message = _("The vote of %(name)s counts.") % {"name": customer.name}
+        link = customer.link
+        self.perform(lambda: self.lock(id).cast_proxy_vote(by=request.user, **link), success_message=success_message)
         return redirect("forum-proxy-votes", id)
 
     def withdraw(self, request: ForumUserRequest, id: int) -> HttpResponse:
         customer = Customer.read(request.POST.get("customer"))
         if customer is not None and customer.find(request.user) is not None:
-            self.perform(
-                lambda: self.lock(id).withdraw_proxy_vote(**customer.link), success_message=_("The vote is withdrawn.")
-            )
+            message = _("The vote is withdrawn.")
+            self.perform(lambda: self.lock(id).withdraw_proxy_vote(**customer.link), success_message=message)
         return redirect("forum-proxy-votes", id)
 
 

@@ -10,18 +10,17 @@ from django.db import models, transaction
 from django.db.models import Exists, OuterRef, Q, Subquery
 from django.utils import timezone
 
+from accounts.account.models import Account
 from accounts.users.models import User
-from core.db.tenancy import TenantModel, account_of
+from core.db.tenancy import TenantModel
 
 
 class FollowQuerySet(models.QuerySet["Follow"]):
     @transaction.atomic(savepoint=False)
     def choose(self, post: TenantModel, *, by: User, follows: bool) -> None:
         """Store that the user follows the post, or does not."""
-        rows = Follow.objects.filter(account_id=post.account_id)
-        rows.update_or_create(
-            account_id=post.account_id, post_id=post.id, user_id=by.id, defaults={"is_following": follows}
-        )
+        defaults = {"is_following": follows}
+        self.update_or_create(account_id=post.account_id, post_id=post.id, user_id=by.id, defaults=defaults)
 
 
 class Follow(TenantModel):
@@ -44,7 +43,7 @@ class Follow(TenantModel):
 
 def follow_annotations(user: User) -> dict[str, object]:
     """Return annotations of posts: the choice of the user (True, False, or None), and whether the user took part."""
-    account = account_of(user.account_id)
+    account = Account(id=user.account_id)
     own = account.follows.filter(post_id=OuterRef("id"), user_id=user.id)
     comments = account.comments.filter(post_id=OuterRef("id"), user_id=user.id).order_by()
     return {

@@ -39,9 +39,8 @@ class FollowPage(ForumPage):
         try:
             post = in_transaction(choose)
         except PostMerged as merged:
-            messages.error(
-                request, _("That suggestion was merged into this one in the meantime. You can follow it here.")
-            )
+            message = _("That suggestion was merged into this one in the meantime. You can follow it here.")
+            messages.error(request, message)
             return redirect("forum-post", merged.original.id)
         message = _("You follow “%(title)s”.") if follows else _("You no longer follow “%(title)s”.")
         messages.success(request, message % {"title": post.title})

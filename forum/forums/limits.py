@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.users.models import User
 from core.http.throttling import DAY, AnyRequest, enforce_limit
 from core.limits.rate_limits import hit, increment
-from forum.forums.trust import TRUSTED_TEXTS, count_public_texts
+from forum.forums.membership import TRUSTED_TEXTS, count_public_texts
 
 NEW_MEMBER_AGE = timedelta(hours=24)
 # How long a text must have been public to speak for its author, so that the team or a report can stop spam before.

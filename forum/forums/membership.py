@@ -1,4 +1,4 @@
-"""The members of a forum.
+"""The members of a forum, and which of them the service trusts.
 
 The access of a forum (`ForumAccess`) says who enters it. In a forum that is not open to everyone, a user of the account is a member in one
 of three ways: the team invited or added them, their e-mail or its domain is on the list of the forum, or a client or contact with their
@@ -7,9 +7,10 @@ segment loses entry at once. The team belongs to all forums of its account.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, cast
+from datetime import datetime
+from typing import Any, Self, cast
 
 from django.db import models, transaction
 from django.db.models import Exists, Func, OuterRef, Q, Value
@@ -46,15 +47,6 @@ READABLE = (ForumAccess.PUBLIC, ForumAccess.MEMBERS)
 SELECTIVE = (ForumAccess.LIST, ForumAccess.SEGMENT)
 
 
-class AnyForum(Protocol):
-    """The attributes of a forum that this module uses."""
-
-    id: int
-    account: Account
-    access: str
-    segment_id: int | None
-
-
 class ForumMemberQuerySet(models.QuerySet["ForumMember"]):
     def confirmed(self) -> Self:
         return self.filter(state=ForumMember.State.MEMBER)
@@ -76,10 +68,9 @@ class ForumMemberQuerySet(models.QuerySet["ForumMember"]):
             batch_size=1000,
         )
 
-    def add_pending(self, forum: AnyForum) -> None:
+    def add_pending(self, account: Account, forum_id: int) -> None:
         """List the members of the account who took part in a forum, the newest `MAX_PENDING`, for the team to decide."""
-        account = forum.account
-        posts = account.posts.filter(forum_id=forum.id)
+        posts = account.posts.filter(forum_id=forum_id)
         took_part = [
             posts.filter(user_id=OuterRef("id")),
             account.votes.filter(user_id=OuterRef("id"), post_id__in=posts.values("id")),
@@ -90,7 +81,7 @@ class ForumMemberQuerySet(models.QuerySet["ForumMember"]):
         )
         ids = users.order_by("-id").values_list("id", flat=True)[:MAX_PENDING]
         state = ForumMember.State.PENDING
-        rows = [ForumMember(account=account, forum_id=forum.id, user_id=id, state=state) for id in ids]
+        rows = [ForumMember(account=account, forum_id=forum_id, user_id=id, state=state) for id in ids]
         ForumMember.objects.bulk_create(rows, ignore_conflicts=True, batch_size=1000)
 
 
@@ -165,12 +156,8 @@ def read_addresses(text: str) -> list[str]:
     found: dict[str, str] = {}
     for address in filter(None, re.split(r"[\s,;]+", text)):
         if len(address) > 255 or not _ADDRESS.fullmatch(address):
-            raise FieldError(
-                "addresses",
-                _("has “{address}”, which is neither an e-mail nor a domain"),
-                "address",
-                {"address": address[:80]},
-            )
+            message = _("has “{address}”, which is neither an e-mail nor a domain")
+            raise FieldError("addresses", message, "address", {"address": address[:80]})
         found.setdefault(AddressKeyField.derive(address), address.removeprefix("@"))
     if len(found) > MAX_ADDRESSES:
         raise FieldError("addresses", _("has more than {most} lines"), "too_many", {"most": MAX_ADDRESSES})
@@ -217,10 +204,6 @@ class Person:
     domain: object
 
     @classmethod
-    def from_user(cls, user: User) -> "Person":
-        return cls(user.account_id, user.id, user.email_key, domain_of(user.email_key))
-
-    @classmethod
     def outer(cls, account_id: int) -> "Person":
         """Return the users of an outer query."""
         domain = Func(OuterRef("email_key"), Value("@"), Value(-1), function="split_part")
@@ -245,12 +228,11 @@ class Person:
 @prepared(account_id=int, forum_id=int, user_id=int, email_key=str, domain=str)
 def _access_of_person(
     account_id: int, forum_id: int, user_id: int, email_key: str, domain: str
-) -> models.QuerySet[models.Model]:
+) -> models.QuerySet[Any]:
     person = Person(account_id, user_id, email_key, domain)
     conditions = {"is_member": person.membership(forum_id), "is_listed": person.listing(forum_id)}
-    forums = account_of(account_id).forums.filter(id=forum_id).annotate(**conditions)
-    found: models.QuerySet[models.Model] = forums.values_list("access", "segment_id", *conditions)
-    return found
+    forums = Account(id=account_id).forums.filter(id=forum_id).annotate(**conditions)
+    return forums.values_list("access", "segment_id", *conditions)
 
 
 @dataclass(frozen=True)
@@ -287,7 +269,8 @@ def belongs_to(user: User) -> Q:
 
     It takes one statement, and a fixed number of further ones if the account has forums for segments.
     """
-    person, account = Person.from_user(user), user.account
+    account = user.account
+    person = Person(account.id, user.id, user.email_key, domain_of(user.email_key))
     belongs = Q(person.membership(OuterRef("id")))
     belongs |= Q(access=ForumAccess.LIST) & Q(person.listing(OuterRef("id")))
     segment_ids = account.forums.filter(access=ForumAccess.SEGMENT).values_list("segment_id", flat=True)
@@ -297,14 +280,21 @@ def belongs_to(user: User) -> Q:
     return belongs
 
 
-def members_among(forum: AnyForum, user_ids: Iterable[int]) -> set[int]:
-    """Return those of the users who belong to a forum that is not open to everyone."""
-    account = forum.account
-    person = Person.outer(account.id)
-    belongs = Q(role__in=User.TEAM) | Q(person.membership(forum.id))
-    if forum.access == ForumAccess.LIST:
-        belongs |= Q(person.listing(forum.id))
-    if forum.access == ForumAccess.SEGMENT and forum.segment_id is not None:
-        for condition in person.segments(account, [forum.segment_id]).values():
-            belongs |= condition
-    return set(account.users.filter(belongs, id__in=list(user_ids)).values_list("id", flat=True))
+# A member of whom everyone sees this number of posts and comments may publish links without an approval.
+TRUSTED_TEXTS = 3
+
+
+def count_public_texts(author: User, *, not_post: int = 0, not_comment: int = 0, before: datetime | None = None) -> int:
+    """Return the number of posts and comments of an author that everyone sees, each counted up to `TRUSTED_TEXTS`.
+
+    A post and a comment can be left out by their ids, and the texts that were written later than `before`.
+    """
+    account = Account(id=author.account_id)
+    open_posts = account.posts.open()
+    posts = open_posts.filter(user_id=author.id).exclude(id=not_post).order_by()
+    comments = account.comments.public().filter(Exists(open_posts.filter(id=OuterRef("post_id"))), user_id=author.id)
+    texts = [posts, comments.exclude(id=not_comment)]
+    if before is not None:
+        texts = [rows.filter(created_at__lte=before) for rows in texts]
+    counted = [rows.values("account_id")[:TRUSTED_TEXTS] for rows in texts]
+    return int(counted[0].union(counted[1], all=True).count())

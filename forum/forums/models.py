@@ -87,10 +87,6 @@ class ForumQuerySet(models.QuerySet["Forum"]):
             return ForumRights(may_read=True, may_write=True)
         return membership.find_rights(user.account, forum_id, user_id=user.id, email_key=user.email_key)
 
-    def requires_approval(self, account_id: int, forum_id: int) -> bool:
-        """Return whether the team must approve new posts of members."""
-        return bool(_requires_approval.first(account_id=account_id, forum_id=forum_id))
-
 
 def first_category_name(account: Account) -> str:
     """Return the name of the first category of a forum, in the language of the account."""
@@ -191,7 +187,14 @@ class Forum(TenantModel):
         """Return those of the users who may read the forum."""
         if self.access in membership.READABLE or not user_ids:
             return set(user_ids)
-        return membership.members_among(self, user_ids)
+        person = membership.Person.outer(self.account_id)
+        belongs = Q(role__in=User.TEAM) | Q(person.membership(self.id))
+        if self.access == self.Access.LIST:
+            belongs |= Q(person.listing(self.id))
+        if self.access == self.Access.SEGMENT and self.segment_id is not None:
+            for condition in person.segments(self.account, [self.segment_id]).values():
+                belongs |= condition
+        return set(self.account.users.filter(belongs, id__in=user_ids).values_list("id", flat=True))
 
     def siblings_for(self, user: User) -> list[tuple[str, str]]:
         """Return the names of the account's other forums that the user may read, and the stored names of their hosts.
@@ -204,8 +207,10 @@ class Forum(TenantModel):
         # Most accounts have no forum that a member may not read.
         forums = self.account.forums.visible_to(user) if self.has_closed_forums else self.account.forums.all()
         forums = forums.exclude(id=self.id).annotate(**annotations).order_by("-is_default", "name", "id")
-        rows: list[Forum] = list(forums[: self.MAX_PER_ACCOUNT])
-        return [(forum.name, forum.host_for(host_of(forum), self.account, by_team=user.is_team)) for forum in rows]
+        siblings: list[Any] = list(forums[: self.MAX_PER_ACCOUNT])
+        for forum in siblings:
+            forum.host = Host(id=forum.host_id, name=forum.host_name, proven_at=forum.host_proven_at)
+        return [(forum.name, forum.host_for(forum.host, self.account, by_team=user.is_team)) for forum in siblings]
 
     def host_for(self, host: Host, account: Account, *, by_team: bool) -> str:
         """Return the stored name of the host to which links of the team, or of other users, lead. `host` is the forum's host."""
@@ -244,7 +249,7 @@ class Forum(TenantModel):
         if addresses is not None:
             self.replace_addresses(addresses)
         if was_public and self.access != self.Access.PUBLIC:
-            ForumMember.objects.add_pending(self)
+            ForumMember.objects.add_pending(self.account, self.id)
         if self.host_id != host_id_before:
             Host.objects.release(self.account, host_id_before)
 
@@ -256,12 +261,8 @@ class Forum(TenantModel):
             raise FieldError("segment_id", _("is not a segment that forums can have"), "choice")
         others = self.account.forums.filter(access=self.Access.SEGMENT).exclude(id=self.id)
         if others.count() >= membership.MAX_SEGMENTS:
-            raise FieldError(
-                "segment_id",
-                _("can't be used: {most} forums have segments"),
-                "too_many",
-                {"most": membership.MAX_SEGMENTS},
-            )
+            message = _("can't be used: {most} forums have segments")
+            raise FieldError("segment_id", message, "too_many", {"most": membership.MAX_SEGMENTS})
 
     def replace_addresses(self, text: str) -> None:
         """Replace the list of e-mails and domains by the lines of a text. Raise FieldError for a line that is neither."""
@@ -302,11 +303,6 @@ class Forum(TenantModel):
         Host.objects.release(self.account, self.host_id)
 
 
-def host_of(forum: Any) -> Host:
-    """Return the host of a forum with the annotations of `siblings_for`."""
-    return Host(id=forum.host_id, name=forum.host_name, proven_at=forum.host_proven_at)
-
-
 @prepared(account_id=int, host_id=int)
 def _forum_at_host(account_id: int, host_id: int) -> models.QuerySet[Any]:
     return Account(id=account_id).forums.for_host(host_id).values_list("id", "name")[:1]
@@ -321,5 +317,6 @@ def _forum_with_account(account_id: int, id: int) -> models.QuerySet[models.Mode
 
 
 @prepared(account_id=int, forum_id=int)
-def _requires_approval(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+def requires_approval(account_id: int, forum_id: int) -> models.QuerySet[Any]:
+    """Return whether the team must approve new posts of members."""
     return Forum.objects.filter(account_id=account_id, id=forum_id).values_list("approval", flat=True)

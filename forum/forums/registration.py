@@ -1,5 +1,3 @@
-"""The registration of forums (`core.rooms`)."""
-
 from collections.abc import Sequence
 
 from django.dispatch import receiver
@@ -15,9 +13,8 @@ from core.pages.navigation import MenuEntry, register
 from forum.forums.membership import ForumMember
 from forum.forums.models import Forum
 
-sites.register(
-    find_at_host=Forum.objects.find_at_host, get=Forum.objects.with_account, list_all=Forum.objects.with_hosts
-)
+forums = Forum.objects
+sites.register(find_at_host=forums.find_at_host, get=forums.with_account, list_all=forums.with_hosts)
 register(
     "settings", MenuEntry("forums", _("Forums"), "forum-settings-forums", "megaphone", order=40, is_shown=is_admin)
 )
@@ -25,7 +22,6 @@ register(
 
 @receiver(account_created)
 def create_default_forum(*, account: Account, host: Host, **_options: object) -> None:
-    """Create the default forum of a new account."""
     Forum.objects.create_default(account, host)
 
 

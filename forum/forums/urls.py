@@ -1,13 +1,13 @@
 from django.urls import path
 
 from forum.forums.pages import settings
-from forum.forums.pages.robots import Favicon, Robots
+from forum.forums.pages.robots import favicon, robots
 
 urlpatterns = [
     path("app/account/forums", settings.ForumsPage.as_view(), name="forum-settings-forums"),
     path("app/account/forums/new", settings.NewForumPage.as_view(), name="forum-settings-forum-new"),
     path("app/account/forums/<id:id>", settings.ForumSettingsPage.as_view(), name="forum-settings-forum"),
     path("app/account/forums/<id:id>/members", settings.MembersPage.as_view(), name="forum-settings-members"),
-    path("robots.txt", Robots.as_view(), name="forum-robots"),
-    path("favicon.ico", Favicon.as_view(), name="forum-favicon"),
+    path("robots.txt", robots, name="forum-robots"),
+    path("favicon.ico", favicon, name="forum-favicon"),
 ]

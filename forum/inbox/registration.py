@@ -1,5 +1,3 @@
-"""The registration of the inbox (`core.rooms`)."""
-
 from typing import cast
 
 from django.utils.translation import gettext_lazy as _

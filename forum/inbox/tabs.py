@@ -22,9 +22,8 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.db.prepared import prepared
 from forum.comments.models import Comment
-from forum.lists.queries import UNAPPROVED
+from forum.lists.queries import LISTED, MINE, NEW, UNANSWERED, UNAPPROVED
 from forum.posts.models import Post
-from forum.posts.triage import LISTED, MINE, NEW, UNANSWERED
 from forum.texts.markdown import render
 
 TABS: dict[str, Callable[[int], Q]] = {

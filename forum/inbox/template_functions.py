@@ -1,10 +1,8 @@
-"""The filters of the inbox for templates."""
-
 from core.pages.templates import template_filter
 from forum.comments.models import Comment
 from forum.comments.pages import EditCommentForm
 from forum.posts.models import Post
-from forum.posts.pages.writing import EditPostForm
+from forum.posts.pages import EditPostForm
 
 
 @template_filter

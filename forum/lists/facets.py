@@ -143,13 +143,17 @@ def _facets_sql(selected: frozenset[str]) -> str:
     of_posts = "level = 2 AND tag = %(tag)s" if "tag" in selected else "level = 0"
     total = "SELECT coalesce(sum(posts), 0)::bigint FROM cube"
     selected_tag = f"UNION ALL SELECT %(tag)s::text, ({total})" if "tag" in selected else ""
-    is_filtered = bool(selected - {"tag"})
     tag_counts = "posts"
-    if is_filtered:
+    if selected - {"tag"}:
         tag_counts = f"""(
             SELECT coalesce(sum(posts), 0)::bigint FROM forum_facetcount
             WHERE {of_forum} AND level = 2 AND tag = tags.tag{others("")}
         )"""  # noqa: S608
+    counts = [
+        f"""UNION ALL SELECT '{name}', {column}::text, sum(posts)::bigint FROM cube
+        WHERE true{others(column)} GROUP BY {column} HAVING sum(posts) > 0"""  # noqa: S608
+        for name, column in COLUMNS.items()
+    ]
     return f"""
     WITH cube AS MATERIALIZED (
         SELECT category_id, status_id, kind, sum(posts)::bigint AS posts FROM forum_facetcount
@@ -159,19 +163,10 @@ def _facets_sql(selected: frozenset[str]) -> str:
         GROUP BY tag HAVING sum(posts) > 0 ORDER BY sum(posts) DESC, tag LIMIT {MAX_TAGS}
     )
     SELECT 'total', '', coalesce(sum(posts), 0)::bigint AS posts FROM cube WHERE true{others("")}
-    {
-        "".join(
-            f'''UNION ALL SELECT '{name}', {column}::text, sum(posts)::bigint FROM cube
-        WHERE true{others(column)} GROUP BY {column} HAVING sum(posts) > 0
-    '''
-            for name, column in COLUMNS.items()
-        )
-    }
+    {" ".join(counts)}
     UNION ALL SELECT * FROM (
         SELECT 'tag', tag, {tag_counts} FROM (
-            SELECT tag, max(posts) AS posts FROM (SELECT tag, posts FROM common_tags {
-        selected_tag
-    }) AS rows GROUP BY tag
+            SELECT tag, max(posts) AS posts FROM (SELECT tag, posts FROM common_tags {selected_tag}) AS rows GROUP BY tag
         ) AS tags ORDER BY posts DESC, tag
     ) AS counted
     """  # noqa: S608

@@ -14,25 +14,37 @@ from accounts.users.models import User
 from core.db.prepared import fetch, prepared
 from core.db.text import is_xml_text
 from core.rows.access import Access
-from core.search.queries import find_similar, search, search_transaction
+from core.search.queries import find_similar, search_transaction
 from forum.categories.models import Category
 from forum.forums.membership import READABLE
 from forum.forums.models import Forum
-from forum.lists.facets import NO_SELECTION, FacetSelection
-from forum.lists.team_filters import NO_FILTER, TeamFilter
+from forum.lists.facets import FacetSelection
 
 # The posts of a forum that the team has not approved yet.
 UNAPPROVED = Q(approved=False, trashed_at=None, category_id__isnull=False)
+# The posts of a forum that were not deleted or merged, and those of them in the tabs of the inbox (`forum.inbox.tabs`).
+LISTED = Q(trashed_at=None, category_id__isnull=False, duplicate_from_id=None)
+NEW = Q(handled_at=None) & LISTED
+UNANSWERED = Q(answered_at=None, response_user_id=None, closed=False, approved=True) & LISTED
+MINE = Q(closed=False, responsible_id__isnull=False) & LISTED
 # Columns that pages show and the APIs do not read.
 HTML_COLUMNS = ("content_html", "response_html")
 # The id that stands for a visitor who is not signed in. No user has this id.
 VISITOR_ID = 0
 
+# The number of posts with similar titles.
+MAX_SIMILAR = 5
 # The limits of the roadmap: of its columns, and of the posts in all of them.
 MAX_ROADMAP_STATUSES, MAX_ROADMAP_POSTS = 10, 60
 
 # Names of columns, or expressions.
 Columns = tuple[str | Combinable, ...]
+
+
+def author_filter(user: User | None) -> dict[str, int]:
+    """Return the argument `author_id` of a prepared query: the result of `closed_author_id`, or none for the team."""
+    author_id = closed_author_id(user)
+    return {} if author_id is None else {"author_id": author_id}
 
 
 def closed_author_id(user: User | None) -> int | None:
@@ -130,11 +142,10 @@ class PostQuerySet(AccessQuerySet[Any]):
 
     def listed_for(self, user: User | None) -> Self:
         """Return the posts that lists show to the user: those of `visible_in_forum` without tasks and duplicates."""
-        posts, author_id = self.live().without_tasks(), closed_author_id(user)
-        closed = (
-            Q(visibility=Visibility.CLOSED) if author_id is None else Q(visibility=Visibility.CLOSED, user_id=author_id)
-        )
-        return posts.filter(Q(visibility=Visibility.OPEN) | closed)
+        author_id = closed_author_id(user)
+        own = Q() if author_id is None else Q(user_id=author_id)
+        closed = Q(visibility=Visibility.CLOSED) & own
+        return self.live().without_tasks().filter(Q(visibility=Visibility.OPEN) | closed)
 
     def selected(self, selection: FacetSelection) -> Self:
         """Return the posts that have all values of the selection."""
@@ -157,98 +168,19 @@ class PostQuerySet(AccessQuerySet[Any]):
         """Return the forum posts that a user has voted for, latest vote first."""
         return self.live().without_tasks().filter(votes__user_id=user.id).order_by("-votes__created_at", "-id")
 
-    def values_for(self, user: User, columns: Columns, *, forum_id: int, id: int) -> tuple[Any, ...] | None:
-        """Return the columns of a post of the forum, or None if the user, who may read the forum, may not see it.
-
-        The column `status` is the code of the status.
-        """
-        author_id = closed_author_id(user)
-        author_filter = {} if author_id is None else {"author_id": author_id}
-        result: tuple[Any, ...] | None = _post_values.first(
-            account_id=user.account_id, forum_id=forum_id, id=id, columns=columns, **author_filter
-        )
-        return result
-
-    def page(
-        self,
-        user: User | None,
-        columns: Columns,
-        *,
-        account_id: int,
-        forum_id: int,
-        category_id: int | None = None,
-        whole_forum: bool = False,
-        order: str,
-        status_id: int | None = None,
-        start: int,
-        size: int,
-    ) -> list[tuple[Any, ...]]:
-        """Return the columns of `size` posts of a list from the offset `start`, as the user sees the list.
-
-        The list has the posts of a category, of the whole forum, or of the forum's first category.
-
-        Each order has one index, of the posts or of their sort keys. The query merges the open partition of the category with the part of
-        the closed partition that the user may see, and reads no other row of the table. It skips the entries of the index before the page.
-        """
-        conditions = {
-            "account_id": account_id,
-            "forum_id": forum_id if category_id is None else None,
-            "category_id": category_id,
-            "status_id": status_id,
-            "author_id": closed_author_id(user),
-        }
-        selection = {name: value for name, value in conditions.items() if value is not None}
-        return page_of_posts(columns=columns, order=order, whole_forum=whole_forum, **_limits(start, size), **selection)
-
-    def search(
-        self,
-        text: str,
-        user: User | None,
-        columns: Columns,
-        *,
-        account: Account,
-        forum_id: int,
-        selection: FacetSelection = NO_SELECTION,
-        team_filter: TeamFilter = NO_FILTER,
-        start: int,
-        size: int,
-    ) -> list[tuple[Any, ...]]:
-        """Return the columns of `size` posts that match the text, from the offset `start`, best matches first.
-
-        Raise `TooSlow` if the filter of the team takes too long.
-        """
-        if not is_xml_text(text):
-            return []
-        with search_transaction(account.id, text, is_limited=bool(team_filter)) as query:
-            rows = team_filter.select(account.posts.listed_for(user).of_forum(forum_id).selected(selection))
-            ids = search(rows, query, list_rows=account.posts.live().without_tasks(), enough=start + size)
-            return values_by_id(account, ids[start : start + size], columns)
-
     def similar_to(
-        self,
-        text: str,
-        columns: Columns,
-        *,
-        account: Account,
-        forum_id: int,
-        limit: int = 5,
-        already_searched: bool = False,
+        self, text: str, columns: Columns, *, account: Account, forum_id: int, already_searched: bool = False
     ) -> list[tuple[Any, ...]]:
-        """Return the columns of open posts of a forum whose titles are similar to the text, best matches first.
+        """Return the columns of at most `MAX_SIMILAR` open posts of a forum whose titles are similar to the text, best matches first.
 
-        The text may be incomplete. `already_searched` says that `search` found nothing for the text.
+        The text may be incomplete. `already_searched` says that `ForumList.search` found nothing for the text.
         """
-        rows = account.posts.live().without_tasks().of_forum(forum_id).open()
         if not is_xml_text(text):
             return []
+        posts = account.posts.live().without_tasks()
+        rows = posts.of_forum(forum_id).open()
         with search_transaction(account.id, text) as query:
-            ids = find_similar(
-                rows,
-                query,
-                list_rows=account.posts.live().without_tasks(),
-                limit=limit,
-                already_searched=already_searched,
-            )
+            ids = find_similar(rows, query, list_rows=posts, limit=MAX_SIMILAR, already_searched=already_searched)
             return values_by_id(account, ids, columns)
 
     def roadmap(
@@ -271,14 +203,6 @@ class PostQuerySet(AccessQuerySet[Any]):
             if id in rows:
                 posts[status_id].append(rows[id])
         return [(status, posts[status.id][:limit], len(posts[status.id]) > limit) for status in statuses]
-
-    def in_status(
-        self, columns: Columns, *, account: Account, forum_id: int, status_id: int, start: int, size: int
-    ) -> list[tuple[object, ...]]:
-        """Return the columns of a forum's open posts of a status from the offset `start`, those with most votes first."""
-        selection = {"account_id": account.id, "forum_id": forum_id, "status_id": status_id, "columns": columns}
-        limits = {"start": start, "size": size} if start else {"limit": size}
-        return _posts_by_votes(**selection, **limits)
 
 
 # The query reads the newest posts of each category from an index, and returns the newest of all.
@@ -332,7 +256,7 @@ def values_by_id(account: Account, ids: Sequence[int], columns: Columns) -> list
 
 
 @prepared(account_id=int, forum_id=int, status_id=int, start=int, size=int)
-def _posts_by_votes(
+def posts_by_votes(
     account_id: int,
     forum_id: int,
     status_id: int,
@@ -350,9 +274,10 @@ def _posts_by_votes(
 
 
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)
-def _post_values(
+def post_values(
     account_id: int, forum_id: int, id: int, columns: Columns, author_id: int | None = None
 ) -> models.QuerySet[models.Model]:
+    """Build the query for a post that the user, who may read the forum, may see. The column `status` is the code of the status."""
     role = User.Role.OWNER if author_id is None else User.Role.MEMBER
     user = User(id=author_id or VISITOR_ID, role=role)
     posts = Account(id=account_id).posts.filter(id=id).visible_in_forum(user).of_forum(forum_id)
@@ -363,7 +288,7 @@ def _post_values(
 MAX_LITERAL_STOP = 2700
 
 
-def _limits(start: int, size: int) -> dict[str, int]:
+def page_limits(start: int, size: int) -> dict[str, int]:
     """Return the limits of a page as arguments of `page_of_posts`.
 
     PostgreSQL considers a literal limit in its plan, and keeps the plan. For a limit that is a parameter, it plans to read a tenth of

@@ -1,13 +1,10 @@
-"""The registration of the lists of suggestions (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 
 from accounts.users.names import public_name
 from core.pages.navigation import MenuEntry, register
 from core.pages.templates import template_filter, template_function
 from forum.forums.requests import has_forum
-from forum.lists.pages.base import on_behalf_of
-from forum.lists.pages.filters import kind_name
+from forum.lists.pages.base import kind_name, on_behalf_of
 
 register(
     "main",

@@ -3,8 +3,8 @@
 No index serves these filters together with an order of the list, so the statements of a filtered list have a time limit.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from django.db.models import Model, QuerySet
@@ -38,14 +38,9 @@ class TeamFilter:
         """Return the form that changes the filters. `hidden` are the other parameters of the list at the path `action`."""
         return SafeString()
 
-    @contextmanager
-    def limited(self, account: Account) -> Iterator[None]:
+    def limited(self, account: Account) -> AbstractContextManager[object]:
         """Limit the time of the statements of a filtered list. Raise `core.db.time_limit.TooSlow` if one is cancelled."""
-        if not self:
-            yield
-            return
-        with search_transaction(account.id, is_limited=True):
-            yield
+        return search_transaction(account.id, is_limited=True) if self else nullcontext()
 
 
 NO_FILTER = TeamFilter()
@@ -56,7 +51,6 @@ _readers: list[Reader] = []
 
 
 def register_filter(read: Reader) -> None:
-    """Let `read` read the further filters."""
     _readers[:] = [read]
 
 

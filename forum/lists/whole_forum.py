@@ -12,6 +12,7 @@ The number only affects the speed: both ways return the same posts.
 The team has further orders and filters (`forum.lists.team_filters`). PostgreSQL chooses the way for these.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.db import models
@@ -19,77 +20,120 @@ from django.db.models.expressions import RawSQL
 
 from accounts.account.models import Account
 from accounts.users.models import User
+from core.db.text import is_xml_text
+from core.search.queries import search, search_transaction
 from forum.lists.facets import NO_SELECTION, FacetSelection, count_facets
-from forum.lists.queries import Columns, PostQuerySet, closed_author_id, merge_partitions, values_by_id
+from forum.lists.queries import (
+    Columns,
+    PostQuerySet,
+    closed_author_id,
+    merge_partitions,
+    page_limits,
+    page_of_posts,
+    values_by_id,
+)
 from forum.lists.team_filters import NO_FILTER, TeamFilter, TeamOrder
 
 MAX_COLLECTED = 1000
 
 
-def page_of_forum(
-    user: User | None,
-    columns: Columns,
-    *,
-    account: Account,
-    forum_id: int,
-    selection: FacetSelection,
-    matches: int | None = None,
-    order: str,
-    start: int,
-    size: int,
-) -> list[tuple[Any, ...]]:
-    """Return the columns of `size` posts of a forum's list, from the offset `start`.
+@dataclass(frozen=True)
+class ForumList:
+    """The list of a forum as a user, or a visitor (None), sees it: the columns of `size` posts from the offset `start`."""
 
-    `matches` is the number of posts in the selection, if the caller knows it.
-    """
-    if selection == NO_SELECTION or can_use_category_index(selection, order):
-        return account.posts.page(
-            user,
-            columns,
-            account_id=account.id,
-            forum_id=forum_id,
-            category_id=selection.category_id,
-            whole_forum=selection == NO_SELECTION,
-            order=order,
-            status_id=selection.status_id,
-            start=start,
-            size=size,
+    account: Account
+    forum_id: int
+    user: User | None
+    columns: Columns
+    start: int
+    size: int
+    selection: FacetSelection = NO_SELECTION
+    team_filter: TeamFilter = NO_FILTER
+
+    def page(self, order: str | TeamOrder, *, matches: int | None = None) -> list[tuple[Any, ...]]:
+        """Return the posts in one of `PostQuerySet.PAGE_ORDERS`, or in an order of the team.
+
+        `matches` is the number of posts in the selection, if the caller knows it. Raise `TooSlow` if the filter of the team takes too long.
+        """
+        selection = self.selection
+        if isinstance(order, TeamOrder) or self.team_filter:
+            return self._page_of_team(order)
+        if selection == NO_SELECTION or can_use_category_index(selection, order):
+            return self.page_of_category(order, whole_forum=selection == NO_SELECTION)
+        if matches is None:
+            is_team = self.user is not None and self.user.is_team
+            matches = count_facets(self.account.id, self.forum_id, selection, include_closed=is_team).total
+        page = self._collected(order) if matches <= MAX_COLLECTED else self._merged(order)
+        return list(page.values_list(*self.columns))
+
+    def page_of_category(self, order: str, *, whole_forum: bool = False) -> list[tuple[Any, ...]]:
+        """Return the posts of the selected category, by default of the forum's first category, or those of the whole forum.
+
+        Each order has one index, of the posts or of their sort keys. The query merges the open partition of the category with the part of
+        the closed partition that the user may see, and reads no other row of the table. It skips the entries of the index before the page.
+        """
+        conditions = {
+            "account_id": self.account.id,
+            "forum_id": self.forum_id if self.selection.category_id is None else None,
+            "category_id": self.selection.category_id,
+            "status_id": self.selection.status_id,
+            "author_id": closed_author_id(self.user),
+        }
+        arguments = {name: value for name, value in conditions.items() if value is not None}
+        arguments |= page_limits(self.start, self.size)
+        return page_of_posts(columns=self.columns, order=order, whole_forum=whole_forum, **arguments)
+
+    def search(self, text: str) -> list[tuple[Any, ...]]:
+        """Return the posts that match the text, best matches first. Raise `TooSlow` if the filter of the team takes too long."""
+        if not is_xml_text(text):
+            return []
+        stop = self.start + self.size
+        with search_transaction(self.account.id, text, is_limited=bool(self.team_filter)) as query:
+            list_rows = self.account.posts.live().without_tasks()
+            ids = search(self.team_filter.select(self._posts()), query, list_rows=list_rows, enough=stop)
+            return values_by_id(self.account, ids[self.start : stop], self.columns)
+
+    def _posts(self) -> PostQuerySet:
+        return self.account.posts.listed_for(self.user).of_forum(self.forum_id).selected(self.selection)
+
+    def _page_of_team(self, order: str | TeamOrder) -> list[tuple[Any, ...]]:
+        with self.team_filter.limited(self.account):
+            if isinstance(order, TeamOrder):
+                rows = order.sort(self.team_filter.select(self._posts()), self.account)
+                page = rows[self.start : self.start + self.size]
+            else:
+                page = self._merged(order)
+            # The texts of a post are read only for the page.
+            ids = list(page.values_list("id", flat=True))
+        return values_by_id(self.account, ids, self.columns)
+
+    def _merged(self, order: str) -> models.QuerySet[models.Model]:
+        columns = {"category_id": self.selection.category_id, "status_id": self.selection.status_id}
+        others = FacetSelection(kind=self.selection.kind, tag=self.selection.tag)
+
+        def select(posts: PostQuerySet) -> models.QuerySet[models.Model]:
+            return self.team_filter.select(posts.selected(others))
+
+        return merge_partitions(
+            self.account,
+            closed_author_id(self.user),
+            order,
+            {"forum_id": self.forum_id, **{name: value for name, value in columns.items() if value is not None}},
+            select if self.team_filter or others != NO_SELECTION else None,
+            start=self.start,
+            size=self.size,
+            stop=self.start + self.size,
         )
-    if matches is None:
-        is_team = user is not None and user.is_team
-        matches = count_facets(account.id, forum_id, selection, include_closed=is_team).total
-    if matches <= MAX_COLLECTED:
-        page = _collected(account, forum_id, user, selection, order, start=start, size=size)
-    else:
-        page = _merged(account, forum_id, user, selection, order, start=start, size=size)
-    return list(page.values_list(*columns))
 
-
-def page_of_team(
-    user: User,
-    columns: Columns,
-    *,
-    account: Account,
-    forum_id: int,
-    selection: FacetSelection,
-    order: str | TeamOrder,
-    team_filter: TeamFilter = NO_FILTER,
-    start: int,
-    size: int,
-) -> list[tuple[object, ...]]:
-    """Return the columns of `size` posts of a forum's list for the team, from the offset `start`.
-
-    `order` is one of `PostQuerySet.PAGE_ORDERS`, or an order of the team. Raise `TooSlow` if the filter takes too long.
-    """
-    with team_filter.limited(account):
-        if isinstance(order, TeamOrder):
-            posts = account.posts.of_forum(forum_id).selected(selection)
-            page = order.sort(team_filter.select(posts.listed_for(user)), account)[start : start + size]
-        else:
-            page = _merged(account, forum_id, user, selection, order, team_filter, start=start, size=size)
-        # The texts of a post are read only for the page.
-        ids = list(page.values_list("id", flat=True))
-    return values_by_id(account, ids, columns)
+    def _collected(self, order: str) -> models.QuerySet[models.Model]:
+        order_by = PostQuerySet.PAGE_ORDERS[order]
+        rows = self._posts().order_by().values(*(name.removeprefix("-") for name in order_by))
+        text, values = rows.query.sql_with_params()
+        keys = ", ".join(f"{name.removeprefix('-')} {'DESC' if name.startswith('-') else 'ASC'}" for name in order_by)
+        # Without MATERIALIZED, PostgreSQL would scan the posts in the order of the list if it expects many matches.
+        page = f"WITH found AS MATERIALIZED ({text}) SELECT id FROM found ORDER BY {keys} LIMIT %s OFFSET %s"  # noqa: S608
+        ids = RawSQL(page, (*values, self.size, self.start))  # noqa: S611
+        return self.account.posts.filter(id__in=ids).order_by(*order_by)
 
 
 def can_use_category_index(selection: FacetSelection, order: str) -> bool:
@@ -100,45 +144,3 @@ def can_use_category_index(selection: FacetSelection, order: str) -> bool:
     if selection.category_id is None or selection.kind is not None or selection.tag is not None:
         return False
     return order == "new" if selection.status_id is not None else order in PostQuerySet.ORDERS
-
-
-def _merged(
-    account: Account,
-    forum_id: int,
-    user: User | None,
-    selection: FacetSelection,
-    order: str,
-    team_filter: TeamFilter = NO_FILTER,
-    *,
-    start: int,
-    size: int,
-) -> models.QuerySet[models.Model]:
-    columns = {"category_id": selection.category_id, "status_id": selection.status_id}
-    others = FacetSelection(kind=selection.kind, tag=selection.tag)
-
-    def select(posts: PostQuerySet) -> models.QuerySet[models.Model]:
-        return team_filter.select(posts.selected(others))
-
-    return merge_partitions(
-        account,
-        closed_author_id(user),
-        order,
-        {"forum_id": forum_id, **{name: value for name, value in columns.items() if value is not None}},
-        select if team_filter or others != NO_SELECTION else None,
-        start=start,
-        size=size,
-        stop=start + size,
-    )
-
-
-def _collected(
-    account: Account, forum_id: int, user: User | None, selection: FacetSelection, order: str, *, start: int, size: int
-) -> models.QuerySet[models.Model]:
-    order_by = PostQuerySet.PAGE_ORDERS[order]
-    rows = account.posts.listed_for(user).of_forum(forum_id).selected(selection).order_by()
-    text, values = rows.values(*(name.removeprefix("-") for name in order_by)).query.sql_with_params()
-    keys = ", ".join(f"{name.removeprefix('-')} {'DESC' if name.startswith('-') else 'ASC'}" for name in order_by)
-    # Without MATERIALIZED, PostgreSQL would scan the posts in the order of the list if it expects many matches.
-    page = f"WITH found AS MATERIALIZED ({text}) SELECT id FROM found ORDER BY {keys} LIMIT %s OFFSET %s"  # noqa: S608
-    ids = RawSQL(page, (*values, size, start))  # noqa: S611
-    return account.posts.filter(id__in=ids).order_by(*order_by)

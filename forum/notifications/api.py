@@ -12,6 +12,9 @@ from core.api.filters import ListFilters, WireFilter
 from core.api.lists import Paged
 from core.api.serializers import format_time
 from core.db.transactions import in_transaction
+from core.openapi.operations import RESPONSES
+from core.openapi.values import ID, NAME, TIME, array_of, object_of, one_of, or_null
+from forum.activities.models import Activity
 from forum.notifications.models import Notification, NotificationQuerySet, NotificationReason
 from forum.notifications.texts import describe
 
@@ -32,8 +35,7 @@ class NotificationViewSet(Paged):
     filterset_class = NotificationFilters
 
     def get_queryset(self) -> NotificationQuerySet:
-        rows: NotificationQuerySet = self.account.notifications.shown_to(self.request.user).with_details()
-        return rows
+        return self.account.notifications.shown_to(self.request.user).with_details()
 
     def represent(self, row: Notification) -> dict[str, object]:
         activity, zone = row.activity, self.account.zone
@@ -55,8 +57,6 @@ class NotificationViewSet(Paged):
         }
 
     def read(self, request: APIRequest, id: int) -> HttpResponse:
-        """Mark one notification as read."""
-
         def act() -> Notification:
             self.check()
             self.account.notifications.of_user(request.user).filter(id=id).mark_read()
@@ -66,11 +66,28 @@ class NotificationViewSet(Paged):
         return Response(self.represent(in_transaction(act)))
 
     def read_all(self, request: APIRequest) -> HttpResponse:
-        """Mark all notifications as read."""
-
         def act() -> None:
             self.check()
             self.account.notifications.of_user(request.user).mark_read()
 
         in_transaction(act)
         return Response("ok")
+
+
+# What views and serializers do not tell the OpenAPI document.
+NOTIFICATION = object_of(
+    id=ID,
+    kind=one_of(Activity.Kind.values),
+    reason=one_of(reason.name.lower() for reason in NotificationReason),
+    post_id=or_null(ID),
+    comment_id=or_null(ID),
+    note_id=or_null(ID),
+    user_id=ID,
+    title=NAME,
+    text=NAME,
+    excerpt=NAME,
+    read_at=or_null(TIME),
+    created_at=TIME,
+)
+RESPONSES["list_notifications"] = array_of(NOTIFICATION)
+RESPONSES["read_notification"] = NOTIFICATION

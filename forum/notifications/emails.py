@@ -143,9 +143,8 @@ def make_email(user: User, rows: list[Notification]) -> EmailMultiAlternatives:
     language = supported_language(user.language or account.language)
     with translation.override(language):
         subject, blocks = _thread(rows, sender) if is_about_one else _digest(rows, senders, sender)
-        unsubscribe_url = unsubscribe_address(
-            user, sender, None if post is None or post.category_id is None else post.id
-        )
+        post_id = None if post is None or post.category_id is None else post.id
+        unsubscribe_url = unsubscribe_address(user, sender, post_id)
         reason = _("You receive this e-mail because %(reason)s.") % {"reason": reason_of(rows, user)}
         look = Look.read(account, name=sender.name, host=sender.host)
         text, html = render_blocks(subject, blocks, look, reason, unsubscribe_url)
@@ -262,9 +261,8 @@ def _rest(rows: list[Notification]) -> list[Block]:
     number = len(rows) - MAX_SHOWN
     if number <= 0:
         return []
-    return [
-        Block("text", ngettext("And %(n)d more notification.", "And %(n)d more notifications.", number) % {"n": number})
-    ]
+    text = ngettext("And %(n)d more notification.", "And %(n)d more notifications.", number)
+    return [Block("text", text % {"n": number})]
 
 
 def unsubscribe_address(user: User, sender: Sender, post_id: int | None) -> str:

@@ -60,20 +60,13 @@ class NotificationFollower(ChangeFollower):
         }
         if not ids:
             return
-        posts = account.posts.live().without_tasks().filter(id__in=ids)
-        Activity.objects.bulk_create(
-            [
-                Activity(
-                    account_id=account.id,
-                    kind=Activity.Kind.NEW_POST,
-                    post_id=id,
-                    user_id=user_id,
-                    created_at=created_at,
-                )
-                for id, user_id, created_at in posts.order_by("id").values_list("id", "user_id", "created_at")
-            ],
-            ignore_conflicts=True,
-        )
+        posts = account.posts.live().without_tasks().filter(id__in=ids).order_by("id")
+        values = {"account_id": account.id, "kind": Activity.Kind.NEW_POST}
+        activities = [
+            Activity(post_id=id, user_id=user_id, created_at=created_at, **values)
+            for id, user_id, created_at in posts.values_list("id", "user_id", "created_at")
+        ]
+        Activity.objects.bulk_create(activities, ignore_conflicts=True)
 
     def announce_mentions(self, account: Account, changes: Sequence[Change]) -> None:
         """Notify the users whom new and changed notes mention, unless they have been notified of the note before."""
@@ -81,8 +74,8 @@ class NotificationFollower(ChangeFollower):
         ids = {change.id for change in changes if change.resource == source.resource and change.at > oldest}
         if not ids:
             return
-        rows = registry[source.resource].rows_of(account)
-        notes = {note.id: note for note in rows.filter(id__in=ids, trashed_at=None).exclude(mentioned_user_ids=[])}
+        live_notes = registry[source.resource].rows_of(account).filter(trashed_at=None)
+        notes = {note.id: note for note in live_notes.filter(id__in=ids).exclude(mentioned_user_ids=[])}
         if not notes:
             return
         mentioned = {id for note in notes.values() for id in note.mentioned_user_ids}
@@ -92,10 +85,8 @@ class NotificationFollower(ChangeFollower):
                 if user.id in notes[id].mentioned_user_ids:
                     readers[id].append(user.id)
         values = {"account_id": account.id, "kind": Activity.Kind.NOTE, "internal": True, "announced": True}
-        Activity.objects.bulk_create(
-            [Activity(note_id=note.id, user_id=note.creator_id, **values) for note in notes.values()],
-            ignore_conflicts=True,
-        )
+        rows = [Activity(note_id=note.id, user_id=note.creator_id, **values) for note in notes.values()]
+        Activity.objects.bulk_create(rows, ignore_conflicts=True)
         activities = {activity.note_id: activity for activity in account.activities.filter(note_id__in=notes)}
         for id, user_ids in readers.items():
             notify(activities[id], None, account, mentioned=user_ids)

@@ -11,8 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.access.models import AccessQuerySet
+from accounts.account.models import Account
 from accounts.users.models import User
-from core.db.tenancy import TenantModel, account_of, foreign_object
+from core.db.tenancy import TenantModel, foreign_object
 from core.registry import registry
 from forum.activities.models import Activity
 
@@ -31,7 +32,7 @@ class NoteSource:
 
     def visible_to(self, user: User) -> AccessQuerySet[Any]:
         """Return the notes that the user, who is on the team, may see now."""
-        rows: AccessQuerySet[Any] = registry[self.resource].rows_of(account_of(user.account_id))  # type: ignore[assignment]
+        rows: AccessQuerySet[Any] = registry[self.resource].rows_of(Account(id=user.account_id))  # type: ignore[assignment]
         return rows.live().accessible_to(user)
 
 
@@ -77,7 +78,7 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
 
     def shown_to(self, user: User) -> Self:
         """Return the notifications of a user, except those of posts, comments, notes and events that the user may not see now."""
-        account = account_of(user.account_id)
+        account = Account(id=user.account_id)
         posts = account.posts.visible_to(user).filter(id=OuterRef("activity__post_id"))
         is_sign_up = Q(activity__post_id=None, activity__kind=Activity.Kind.SIGN_UP)
         rows = self.of_user(user).filter(activity__comment__withdrawn_at=None)

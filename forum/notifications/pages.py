@@ -1,11 +1,11 @@
 """The page of a user's notifications, and the page to stop their e-mails."""
 
 from http import HTTPStatus
-from typing import Any
 
 from django.contrib import messages
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import override
 from django.views.decorators.csrf import csrf_exempt
@@ -23,7 +23,7 @@ from forum.follows.models import Follow
 from forum.forums.pages.base import ForumPage
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.notifications.models import Notification
-from forum.notifications.texts import ICONS, UNSUBSCRIBE, describe, path_of
+from forum.notifications.texts import KINDS, UNSUBSCRIBE, describe, path_of
 from forum.posts.models import Post
 
 
@@ -58,7 +58,7 @@ class NotificationsPage(ForumPage):
         return {
             "row": row,
             "text": describe(row),
-            "icon": ICONS[row.activity.kind],
+            "icon": KINDS[row.activity.kind][0],
             "is_read": row.read_at is not None,
             "url": base and base + path_of(row),
         }
@@ -92,11 +92,10 @@ class NotificationsPage(ForumPage):
         account = self.request.account
         hosts, by_team = {host.id: host for host in account.hosts.all()}, self.request.user.is_team
         forums = account.forums.filter(id__in=ids)
-        return {
-            forum.id: public_url(forum.host_for(hosts[forum.host_id], account, by_team=by_team)) for forum in forums
-        }
+        return {row.id: public_url(row.host_for(hosts[row.host_id], account, by_team=by_team)) for row in forums}
 
 
+@method_decorator(csrf_exempt, name="dispatch")
 class UnsubscribePage(Page):
     """The page that the link of an e-mail to unsubscribe opens (RFC 8058), without signing in. The signed token is the permission, so no CSRF
     token is needed.
@@ -106,10 +105,6 @@ class UnsubscribePage(Page):
 
     request: ForumRequest
     template_name = "forum/notifications/unsubscribe.html"
-
-    @classmethod
-    def as_view(cls, **initkwargs: object) -> Any:
-        return csrf_exempt(super().as_view(**initkwargs))
 
     def read_link(self) -> tuple[User, Post | None] | None:
         """Return the user, and the post if the e-mail is about one that the user may see. Return None if the link is invalid."""
@@ -142,6 +137,5 @@ class UnsubscribePage(Page):
             in_transaction(lambda: user.change(delivery=NotificationDelivery.NEVER))
         # The language of the e-mail.
         with override(supported_language(user.language or request.account.language)):
-            return self.render(
-                recipient=user, post=post, stopped=stop, is_off=user.delivery == NotificationDelivery.NEVER
-            )
+            is_off = user.delivery == NotificationDelivery.NEVER
+            return self.render(recipient=user, post=post, stopped=stop, is_off=is_off)

@@ -1,4 +1,8 @@
-"""The recipients of notifications, and the creation of notifications for them."""
+"""The recipients of notifications, the creation of notifications for them, and the reminders of tasks.
+
+A reminder is an activity, with one notification for the responsible user. A task has at most one reminder for each time, which is
+`remind_at` or else `scheduled_at`. A reminder does not update the row of the task, so the change feed does not report reminders.
+"""
 
 from collections.abc import Collection, Iterator
 from datetime import datetime
@@ -6,14 +10,15 @@ from itertools import islice
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.account.models import Account
 from accounts.users.delivery import delivery_time
 from accounts.users.models import User
+from core.jobs.registry import has_time_left, periodic_job
 from forum.activities.models import Activity
-from forum.comments.mentions import mentioned_ids
+from forum.comments.commenting import mentioned_ids
 from forum.notifications.models import Notification, NotificationReason
 from forum.posts.models import Post
 
@@ -86,19 +91,17 @@ class Recipient(NamedTuple):
         return delivery_time(now, self.delivery, hour=self.digest_hour, weekday=self.digest_weekday, zone=zone)
 
 
-def recipients_of(
+def notifications_of(
     activity: Activity, post: Post | None, account: Account, *, mentioned: Collection[int] = ()
-) -> Iterator[Recipient]:
-    """Return the recipients of an activity, who may all see it now.
+) -> Iterator[Notification]:
+    """Return the notifications of an activity, unsaved. Their recipients may all see it now.
 
     `post` is None for a sign-up and a note. `mentioned` are the ids of the users whom a note mentions and who may see it; the mentions of
     other activities are read from their texts.
     """
     kind = activity.kind
-    is_assignment, is_sign_up = (
-        kind in (Activity.Kind.ASSIGNMENT, Activity.Kind.REMINDER),
-        kind == Activity.Kind.SIGN_UP,
-    )
+    is_assignment = kind in (Activity.Kind.ASSIGNMENT, Activity.Kind.REMINDER)
+    is_sign_up = kind == Activity.Kind.SIGN_UP
     # The recipients of other activities depend on the kind and on the mentions.
     is_news = not is_assignment and not is_sign_up and kind != Activity.Kind.NOTE
     # Only the team sees tasks.
@@ -109,9 +112,7 @@ def recipients_of(
         "post": None if post is None else post.id,
         "author": None if post is None else post.user_id,
         "by": 0 if kind == Activity.Kind.REMINDER else activity.user_id,
-        "mentioned": list(mentioned)
-        if post is None
-        else mentioned_ids(account, _text_of(activity, post), post=post, author_id=activity.user_id),
+        "mentioned": list(mentioned) if post is None else _ids_mentioned_by(activity, post, account),
         "team": list(User.TEAM),
         "to_followers": is_news and kind != Activity.Kind.NEW_POST,
         "to_all": is_news,
@@ -128,32 +129,10 @@ def recipients_of(
         recipients = list(map(Recipient._make, cursor.fetchall()))
     if recipients and post is not None and post.forum_id is not None:
         forum = account.forums.get(id=post.forum_id)
-        forum.account = account
         readers = forum.members_among([recipient.user_id for recipient in recipients])
         recipients = [recipient for recipient in recipients if recipient.user_id in readers]
-    yield from recipients
-
-
-def _text_of(activity: Activity, post: Post | None) -> str:
-    if activity.kind == Activity.Kind.COMMENT and activity.comment is not None:
-        result: str = activity.comment.comment
-        return result
-    return post.content if post is not None and activity.kind == Activity.Kind.NEW_POST else ""
-
-
-def notify(activity: Activity, post: Post | None, account: Account, *, mentioned: Collection[int] = ()) -> None:
-    """Create the notifications of an activity, except for users who have one already. The arguments are those of `recipients_of`."""
-    rows = notifications_of(activity, post, account, mentioned=mentioned)
-    while batch := list(islice(rows, BATCH_SIZE)):
-        Notification.objects.bulk_create(batch, ignore_conflicts=True)
-
-
-def notifications_of(
-    activity: Activity, post: Post | None, account: Account, *, mentioned: Collection[int] = ()
-) -> Iterator[Notification]:
-    """Return the notifications of an activity, unsaved. The arguments are those of `recipients_of`."""
     now = timezone.now()
-    for recipient in recipients_of(activity, post, account, mentioned=mentioned):
+    for recipient in recipients:
         yield Notification(
             account_id=account.id,
             user_id=recipient.user_id,
@@ -162,3 +141,74 @@ def notifications_of(
             created_at=now,
             mail_at=recipient.mail_at(now),
         )
+
+
+def _ids_mentioned_by(activity: Activity, post: Post, account: Account) -> list[int]:
+    text = post.content if activity.kind == Activity.Kind.NEW_POST else ""
+    if activity.kind == Activity.Kind.COMMENT and activity.comment is not None:
+        text = activity.comment.comment
+    return mentioned_ids(account, text, post=post, author_id=activity.user_id)
+
+
+def notify(activity: Activity, post: Post | None, account: Account, *, mentioned: Collection[int] = ()) -> None:
+    """Create the notifications of an activity, except for users who have one already. The arguments are those of `notifications_of`."""
+    rows = notifications_of(activity, post, account, mentioned=mentioned)
+    while batch := list(islice(rows, BATCH_SIZE)):
+        Notification.objects.bulk_create(batch, ignore_conflicts=True)
+
+
+# Reminders of tasks
+
+# The number of reminders that one transaction creates.
+REMINDER_BATCH_SIZE = 200
+
+# Record the reminders of the tasks whose time has come, in all accounts, by the clock of the database. Times up to 24 hours ago are
+# included, because the workers may have been stopped. Older times are not: an import of old tasks sends nothing. The lock prevents other
+# transactions from closing or assigning a task meanwhile. A task that is locked already gets its reminder a minute later.
+CREATE_REMINDERS = """
+WITH due AS (
+    SELECT account_id, id, responsible_id, coalesce(remind_at, scheduled_at) AS due_at FROM forum_post AS task
+    WHERE category_id IS NULL AND trashed_at IS NULL AND NOT closed AND responsible_id IS NOT NULL
+        AND (remind_at IS NOT NULL OR scheduled_at IS NOT NULL)
+        AND coalesce(remind_at, scheduled_at) <= statement_timestamp()
+        AND coalesce(remind_at, scheduled_at) > statement_timestamp() - interval '24 hours'
+        AND NOT EXISTS (
+            SELECT FROM forum_activity AS reminder
+            WHERE reminder.account_id = task.account_id AND reminder.post_id = task.id
+                AND reminder.kind = 'reminder' AND reminder.scheduled_at = coalesce(task.remind_at, task.scheduled_at)
+        )
+    ORDER BY due_at LIMIT %s FOR SHARE SKIP LOCKED
+)
+INSERT INTO forum_activity (account_id, post_id, user_id, kind, scheduled_at, internal, announced, created_at)
+SELECT account_id, id, responsible_id, 'reminder', due_at, false, true, statement_timestamp() FROM due
+ON CONFLICT DO NOTHING
+RETURNING account_id, id
+"""
+
+
+@periodic_job(minutes=1, time_limit=55)
+def remind() -> None:
+    """Notify the responsible users of the tasks whose time has come."""
+    while has_time_left() and _remind_batch():
+        pass
+
+
+@transaction.atomic
+def _remind_batch() -> bool:
+    """Create at most `REMINDER_BATCH_SIZE` reminders with their notifications. Return whether there were any."""
+    with connection.cursor() as cursor:
+        cursor.execute(CREATE_REMINDERS, [REMINDER_BATCH_SIZE])
+        ids: dict[int, list[int]] = {}
+        for account_id, id in cursor.fetchall():
+            ids.setdefault(account_id, []).append(id)
+    rows: list[Notification] = []
+    for account in Account.objects.filter(id__in=ids):
+        activities = list(account.activities.filter(id__in=ids[account.id]).order_by("id"))
+        tasks: dict[int | None, Post] = {
+            task.id: task for task in account.posts.filter(id__in=[activity.post_id for activity in activities])
+        }
+        for activity in activities:
+            rows += notifications_of(activity, tasks[activity.post_id], account)
+    # One statement, because its trigger locks the users in the order of their ids.
+    Notification.objects.bulk_create(rows, ignore_conflicts=True)
+    return bool(ids)

@@ -1,5 +1,3 @@
-"""The registration of notifications (`core.rooms`)."""
-
 from typing import cast
 
 from django.dispatch import receiver
@@ -13,10 +11,7 @@ from core.registry import newest_id, registry
 from forum.activities.models import Activity
 from forum.forums.models import Forum
 from forum.forums.requests import has_forum
-from forum.notifications import (
-    emails,  # noqa: F401, register their jobs
-    reminders,  # noqa: F401, register their jobs
-)
+from forum.notifications import emails  # noqa: F401, registers its jobs
 from forum.notifications.follower import NotificationFollower
 from forum.notifications.recipients import notify
 
@@ -24,7 +19,7 @@ from forum.notifications.recipients import notify
 MAX_COUNTED = 1000
 
 
-def unread_notifications(request: PageRequest) -> int:
+def count_unread(request: PageRequest) -> int:
     """Return the number of unread notifications that the user may see.
 
     The stored number includes those of forums that a member has left. They are counted only if the account has forums to leave.
@@ -38,12 +33,7 @@ def unread_notifications(request: PageRequest) -> int:
 register(
     "header",
     MenuEntry(
-        "notifications",
-        _("Notifications"),
-        "forum-notifications",
-        "bell",
-        is_shown=has_forum,
-        count=unread_notifications,
+        "notifications", _("Notifications"), "forum-notifications", "bell", is_shown=has_forum, count=count_unread
     ),
 )
 register_follower(NotificationFollower())
@@ -55,7 +45,5 @@ registry.register_sample(
 @receiver(user_joined)
 def announce_sign_up(*, user: User, **_options: object) -> None:
     """Notify the team of a new user. The change feed has no users, so its follower cannot do this."""
-    activity = Activity.objects.create(
-        account_id=user.account_id, kind=Activity.Kind.SIGN_UP, user_id=user.id, announced=True
-    )
+    activity = user.account.activities.create(kind=Activity.Kind.SIGN_UP, user_id=user.id, announced=True)
     notify(activity, None, user.account)

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.statuses.models import status_name
 from forum.activities.models import Activity
@@ -19,18 +21,19 @@ UNSUBSCRIBE = "unsubscribe"
 # The route of the page of a task (`register_task_route`).
 _task_routes: list[str] = []
 
-ICONS: dict[str, str] = {
-    Kind.NEW_POST: "lightbulb",
-    Kind.COMMENT: "message-square",
-    Kind.RESPONSE: "megaphone",
-    Kind.STATUS: "list-checks",
-    Kind.MERGE: "merge",
-    Kind.UNMERGE: "split",
-    Kind.APPROVAL: "check",
-    Kind.ASSIGNMENT: "user-check",
-    Kind.REMINDER: "alarm-clock",
-    Kind.SIGN_UP: "user-plus",
-    Kind.NOTE: "sticky-note",
+# The icon and the sentence of each kind of activities. The sentences have no full stop.
+KINDS: dict[str, tuple[str, Promise]] = {
+    Kind.NEW_POST: ("lightbulb", gettext_lazy("New suggestion by %(name)s")),
+    Kind.COMMENT: ("message-square", gettext_lazy("%(name)s commented")),
+    Kind.RESPONSE: ("megaphone", gettext_lazy("%(name)s answered officially")),
+    Kind.STATUS: ("list-checks", gettext_lazy("The status is now “%(status)s”")),
+    Kind.MERGE: ("merge", gettext_lazy("%(name)s merged it into another suggestion, with its votes and comments")),
+    Kind.UNMERGE: ("split", gettext_lazy("%(name)s made it a suggestion of its own again")),
+    Kind.APPROVAL: ("check", gettext_lazy("It is approved, and everyone can see it")),
+    Kind.ASSIGNMENT: ("user-check", gettext_lazy("%(name)s made you responsible")),
+    Kind.REMINDER: ("alarm-clock", gettext_lazy("A reminder of your task")),
+    Kind.SIGN_UP: ("user-plus", gettext_lazy("%(name)s signed up")),
+    Kind.NOTE: ("sticky-note", gettext_lazy("%(name)s mentioned you in a note")),
 }
 
 
@@ -59,22 +62,9 @@ def title_of(notification: Notification) -> str:
 
 def sentence_of(activity: Activity, reason: int) -> str:
     """Return a sentence that describes an activity, without a full stop."""
-    names = {"name": activity.user.public_name, "status": status_name_of(activity.after)}
+    names = {"name": activity.user.public_name, "status": status_name(activity.after) if activity.after else ""}
     if reason == NotificationReason.MENTIONED and activity.kind in (Kind.COMMENT, Kind.NEW_POST):
         return _("%(name)s mentioned you") % names
-    sentences: dict[str, str] = {
-        Kind.NEW_POST: _("New suggestion by %(name)s"),
-        Kind.COMMENT: _("%(name)s commented"),
-        Kind.RESPONSE: _("%(name)s answered officially"),
-        Kind.STATUS: _("The status is now “%(status)s”"),
-        Kind.MERGE: _("%(name)s merged it into another suggestion, with its votes and comments"),
-        Kind.UNMERGE: _("%(name)s made it a suggestion of its own again"),
-        Kind.APPROVAL: _("It is approved, and everyone can see it"),
-        Kind.ASSIGNMENT: _("%(name)s made you responsible"),
-        Kind.REMINDER: _("A reminder of your task"),
-        Kind.SIGN_UP: _("%(name)s signed up"),
-        Kind.NOTE: _("%(name)s mentioned you in a note"),
-    }
     if activity.kind == Kind.COMMENT and activity.comment is not None and not activity.comment.approved:
         return _("%(name)s commented, waiting for approval") % names
     if activity.kind == Kind.COMMENT and activity.internal:
@@ -83,11 +73,7 @@ def sentence_of(activity: Activity, reason: int) -> str:
         return _("%(name)s answered officially; the status is now “%(status)s”") % names
     if activity.kind == Kind.NEW_POST and activity.post is not None and not activity.post.approved:
         return _("New suggestion by %(name)s, waiting for approval") % names
-    return sentences[activity.kind] % names
-
-
-def status_name_of(name: str | None) -> str:
-    return status_name(name) if name else ""
+    return str(KINDS[activity.kind][1] % names)
 
 
 def quote_of(notification: Notification, *, max_length: int) -> str:
@@ -117,7 +103,9 @@ def path_of(notification: Notification) -> str:
     if activity.post is None:
         return reverse("forum-notifications")
     if is_of_task(activity):
-        return path_of_task(activity)
+        [route] = _task_routes
+        fragment = f"comment-{activity.comment_id}" if activity.comment_id is not None else None
+        return reverse(route, args=[activity.post_id], fragment=fragment)
     if activity.comment_id is not None:
         # The link redirects to the right page of comments, which is looked up only when somebody opens the link.
         return reverse("forum-comment", args=[activity.post_id, activity.comment_id])
@@ -126,17 +114,9 @@ def path_of(notification: Notification) -> str:
 
 
 def is_of_task(activity: Activity) -> bool:
-    """Return whether the activity is about a task."""
     return activity.post is not None and activity.post.category_id is None
 
 
 def register_task_route(name: str) -> None:
     """Set the route of the page of a task, which an upper app defines. Its only parameter is the id."""
     _task_routes[:] = [name]
-
-
-def path_of_task(activity: Activity) -> str:
-    """Return the path of the task of an activity, with the comment as its fragment."""
-    [route] = _task_routes
-    fragment = f"comment-{activity.comment_id}" if activity.comment_id is not None else None
-    return reverse(route, args=[activity.post_id], fragment=fragment)

@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import F, Model, QuerySet
 from django.db.models.expressions import OrderBy
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,8 +14,14 @@ from accounts.account.models import Account
 from accounts.hosts.api import APIRequest
 from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.models import Status
-from accounts.tags.api import TagFilter
-from core.api.additional_fields import CUSTOM_FIELDS, AdditionalFieldsField, AdditionalFieldsSerializer, AnyScalarField
+from accounts.tags.api import TAGS, TagFilter
+from core.api.additional_fields import (
+    CUSTOM_FIELDS,
+    AdditionalFieldsField,
+    AdditionalFieldsSerializer,
+    AnyScalarField,
+    FieldTypes,
+)
 from core.api.fields import (
     BooleanField,
     ChoiceField,
@@ -34,9 +41,13 @@ from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction, without_transaction
 from core.errors import FieldError, FieldErrors
 from core.http.times import date_of_text
+from core.openapi.fields import describe_field
+from core.openapi.operations import BODIES, RESPONSES, SHAPES, Shape
+from core.openapi.schema import JSONOperationSchema
+from core.openapi.values import JSONSchema
 from core.rows.trimmed import trim
 from forum.categories.models import first_category
-from forum.comments.api import COMMENT, CommentActions
+from forum.comments.api import COMMENT, CommentActions, CommentAsPostSerializer, CommentOnPostSerializer
 from forum.follows.models import Follow
 from forum.forums.requests import agent_of
 from forum.lists.queries import PostQuerySet
@@ -58,32 +69,23 @@ class StatusCode(ScalarField):
         return result
 
 
-POST_FIELDS = {
+POST_FIELDS: FieldTypes = {
     **CUSTOM_FIELDS,
-    "abstract": long_text_field,
-    "answer": long_text_field,
+    **dict.fromkeys(("abstract", "answer"), long_text_field),
     "answered": BooleanField,
     "email": TextField,
-    "email_to": long_text_field,
-    "email_cc": long_text_field,
-    "email_bcc": long_text_field,
-    "email_recipient": TextField,
-    "email_reply_to": TextField,
+    **dict.fromkeys(("email_to", "email_cc", "email_bcc"), long_text_field),
+    **dict.fromkeys(("email_recipient", "email_reply_to"), TextField),
     "facebook_likes": IntegerField,
     "help_content": long_text_field,
-    "help_link": TextField,
-    "ip": TextField,
-    "last_action_status": TextField,
-    "min_votes_to_start": IntegerField,
-    "project_id": IntegerField,
+    **dict.fromkeys(("help_link", "ip", "last_action_status"), TextField),
+    **dict.fromkeys(("min_votes_to_start", "project_id"), IntegerField),
     "referrer": long_text_field,
-    "spam_kind": AnyScalarField,
-    "spam_report": AnyScalarField,
+    **dict.fromkeys(("spam_kind", "spam_report"), AnyScalarField),
     "spam_score": DecimalField,
     "title_note": long_text_field,
     "uid": TextField,
-    "unread": BooleanField,
-    "use_html": BooleanField,
+    **dict.fromkeys(("unread", "use_html"), BooleanField),
     "user_spam_report": AnyScalarField,
     "view_count": IntegerField,
     "www": TextField,
@@ -278,8 +280,7 @@ class PostViewSet(PostListing, CommentActions):
 
     def get_list_queryset(self) -> PostQuerySet:
         """Return the posts of the forums, which the whole team sees."""
-        rows: PostQuerySet = self.account.posts.live().exclude(category_id=None)
-        return rows
+        return self.account.posts.live().exclude(category_id=None)
 
     def get_queryset(self) -> PostQuerySet:
         rows: PostQuerySet = self.account.posts.live().limited_to(self.access)
@@ -289,7 +290,8 @@ class PostViewSet(PostListing, CommentActions):
         try:
             return super().retrieve(request, id)
         except Http404:
-            return Response(self.represent_as_post(self.find_comment(id)))
+            comments = self.account.comments.of_live_posts(self.access).with_names()
+            return Response(self.represent_as_post(get_object_or_404(comments, id=id)))
 
     def update(self, request: Request, id: int) -> HttpResponse:
         try:
@@ -376,8 +378,24 @@ class TaskViewSet(PostListing, JSONViewSet):
     ordering = ("closed", "-created_at", "-id")
 
     def get_list_queryset(self) -> PostQuerySet:
-        rows: PostQuerySet = self.account.posts.tasks().limited_to(self.access)
-        return rows
+        return self.account.posts.tasks().limited_to(self.access)
 
     def get_queryset(self) -> PostQuerySet:
         return self.get_list_queryset().with_names()
+
+
+# What views and serializers do not tell the OpenAPI document.
+# A status code: the document cannot list the codes, because each account defines its own.
+describe_field(StatusCode, request={"type": ["string", "number"]}, response={"type": "string"})
+
+# `post_id` is always null in a post. Only comments have a post.
+SHAPES[PostSerializer] = Shape(nullable=frozenset({"post_id"}))
+
+
+def post_or_comment(schema: JSONOperationSchema, status: int) -> JSONSchema:
+    return {"oneOf": [schema.output_component(PostSerializer), schema.output_component(CommentAsPostSerializer)]}
+
+
+RESPONSES["create_post"] = RESPONSES["read_post"] = RESPONSES["update_post"] = post_or_comment
+BODIES["create_post"] = {"post": (PostSerializer, CommentOnPostSerializer)}
+RESPONSES["list_post_tags"] = TAGS

@@ -94,9 +94,8 @@ class Mergeable(LockablePost):
             raise FieldError("post", _("is not merged into another"), "not_merged")
         if original.duplicate_from_id is not None:
             message = _("was merged into post {id}, which was merged into post {other}: undo that first")
-            raise FieldError(
-                "post", message, "merged_further", {"id": original.id, "other": original.duplicate_from_id}
-            )
+            ids = {"id": original.id, "other": original.duplicate_from_id}
+            raise FieldError("post", message, "merged_further", ids)
 
         other_ids = list(original.duplicates().exclude(id=self.id).values_list("id", flat=True))
         self.account.votes.undo_copy(self.account_id, from_id=self.id, to_id=original.id, other_ids=other_ids)

@@ -20,10 +20,10 @@ from core.search.declaration import Search
 from forum.activities.models import Activity
 from forum.categories.models import defaults_of_new_post
 from forum.comments.commenting import Commentable
-from forum.forums.models import Forum
-from forum.forums.trust import TRUSTED_TEXTS, count_public_texts
-from forum.lists.queries import PostKind, PostQuerySet, Visibility
-from forum.posts import tasks, triage
+from forum.forums.membership import TRUSTED_TEXTS, count_public_texts
+from forum.forums.models import requires_approval
+from forum.lists.queries import MINE, NEW, UNANSWERED, PostKind, PostQuerySet, Visibility
+from forum.posts import tasks
 from forum.posts.merging import Mergeable
 from forum.posts.sort_keys import PostSortKey, trending_field
 from forum.texts.markdown import has_links, html_field, render
@@ -208,9 +208,15 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             # The tabs of the team's inbox (`forum.inbox.tabs`), beside `post_waiting`.
             *(
                 models.Index(
-                    fields=["account", *columns, "created_at", "id"], name=f"post_inbox_{name}", condition=condition
+                    fields=["account", "forum_id", *columns, "created_at", "id"],
+                    name=f"post_inbox_{name}",
+                    condition=condition,
                 )
-                for name, columns, condition in triage.INDEXES
+                for name, columns, condition in (
+                    ("new", (), NEW),
+                    ("unanswered", (), UNANSWERED),
+                    ("mine", ("responsible_id",), MINE),
+                )
             ),
             # The duplicates of a post, the posts with a response of a user, and the merged posts that had a status before the merge.
             # The foreign keys use these indexes when the post, user or status is erased.
@@ -231,8 +237,6 @@ class Post(Tagged, Mergeable, Commentable, Votable):
 
     def __str__(self) -> str:
         return self.title
-
-    # Questions
 
     @property
     def is_private(self) -> bool:
@@ -259,8 +263,6 @@ class Post(Tagged, Mergeable, Commentable, Votable):
     def may_be_changed_by(self, user: User) -> bool:
         """Return whether the user may change or delete the post. The team always may; the author may while nobody else took part."""
         return user.is_team or (self.user_id == user.id and not self.has_other_participants())
-
-    # Actions
 
     @transaction.atomic(savepoint=False)
     def write(self, values: dict[str, Any], *, by: User) -> None:
@@ -300,9 +302,8 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         if has_response_changed:
             values["response_user_id"] = by.id if values["response"] else None
             values["response_html"] = None if values["response"] is None else render(values["response"])
-        is_reworded = any(
-            values.get(name, text) != text for name, text in (("title", self.title), ("content", self.content))
-        )
+        texts = {"title": self.title, "content": self.content}
+        is_reworded = any(values.get(name, text) != text for name, text in texts.items())
         self.updated_at = timezone.now()
         if by.is_team and not is_new and self.handled_at is None and not self.TRIAGE_FIELDS.isdisjoint(values):
             values["handled_at"] = self.updated_at
@@ -331,7 +332,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                 change = StatusChange.objects.record(
                     self, by=by, status_id_before=status_id_before, has_response_changed=has_response_changed
                 )
-            self._record_activities(change, *before, by=by)
+            self._record_activities(change, before, by=by)
         if status is not None:
             self.status_code = status.code
 
@@ -348,17 +349,12 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         self.category_id, self.status_id, self.closed, self.approved, self.status_code = found
 
     def _record_activities(
-        self,
-        change: "StatusChange | None",
-        was_approved: bool,
-        responsible_id_before: int | None,
-        original_id_before: int | None,
-        *,
-        by: User,
+        self, change: "StatusChange | None", before: tuple[bool, int | None, int | None], *, by: User
     ) -> None:
         """Record the activities of an update, for notifications. Tasks have no such activities."""
         if self.category_id is None:
             return
+        was_approved, responsible_id_before, original_id_before = before
         kinds: list[str] = []
         if self.duplicate_from_id != original_id_before:
             kinds.append(Activity.Kind.UNMERGE if self.duplicate_from_id is None else Activity.Kind.MERGE)
@@ -368,10 +364,8 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             kinds.append(Activity.Kind.APPROVAL)
         if self.responsible_id not in (None, responsible_id_before):
             kinds.append(Activity.Kind.ASSIGNMENT)
+        names = {"before": change.from_name, "after": change.name} if change is not None and change.from_name else {}
         for kind in kinds:
-            names = (
-                {"before": change.from_name, "after": change.name} if change is not None and change.from_name else {}
-            )
             Activity.objects.record(self, kind, by=by, **names)
 
     @transaction.atomic(savepoint=False)
@@ -397,7 +391,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         if self._is_by_new_member_with_links(by, title=title, html=html, comment_id=comment_id):
             return True
         if self.requires_approval is None:
-            return Forum.objects.requires_approval(self.account_id, self.forum_id)
+            return bool(requires_approval.first(account_id=self.account_id, forum_id=self.forum_id))
         return self.requires_approval
 
     def _is_by_new_member_with_links(self, by: User, *, title: str | None, html: str, comment_id: int = 0) -> bool:

@@ -34,20 +34,8 @@ from django.db.models import F, Func, Q
 from accounts.account.models import Account
 
 HALF_LIFE = timedelta(days=7)
-# The columns of `forum_post` that the table copies.
-COPIED_COLUMNS = (
-    "forum_id",
-    "category_id",
-    "status_id",
-    "visibility",
-    "client_id",
-    "contact_id",
-    "deal_id",
-    "votes_cache",
-    "comments_cache",
-    "trending",
-    "updated_at",
-)
+# The columns of the orders of the lists of categories, by the names of their indexes.
+ORDER_COLUMNS = {"votes": "votes_cache", "comments": "comments_cache", "activity": "updated_at"}
 
 
 def trending_field() -> models.GeneratedField:
@@ -86,11 +74,7 @@ class PostSortKey(models.Model):
                     name=f"sort_key_by_{order}",
                     condition=Q(category_id__isnull=False),
                 )
-                for order, column in (
-                    ("votes", "votes_cache"),
-                    ("comments", "comments_cache"),
-                    ("activity", "updated_at"),
-                )
+                for order, column in ORDER_COLUMNS.items()
             ),
             *(
                 models.Index(
@@ -98,12 +82,7 @@ class PostSortKey(models.Model):
                     name=f"sort_key_of_forum_by_{order}",
                     condition=Q(forum_id__isnull=False),
                 )
-                for order, column in (
-                    ("trend", "trending"),
-                    ("votes", "votes_cache"),
-                    ("comments", "comments_cache"),
-                    ("activity", "updated_at"),
-                )
+                for order, column in {"trend": "trending", **ORDER_COLUMNS}.items()
             ),
             # The roadmap: the posts in a status, by votes.
             models.Index(
@@ -126,6 +105,8 @@ class PostSortKey(models.Model):
         return f"Sort key of post {self.id}"
 
 
+# The columns of `forum_post` that the table copies.
+COPIED_COLUMNS = sorted({column.attname for column in PostSortKey._meta.concrete_fields} - {"account_id", "id"})
 _NAMES = ", ".join(COPIED_COLUMNS)
 # For rows that were written while the triggers were disabled.
 ADD_MISSING = f"""

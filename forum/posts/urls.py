@@ -4,33 +4,26 @@ from django.urls import path
 
 from accounts.tags.api import TagViewSet
 from core.api.routing import LIST
+from forum.posts import pages
 from forum.posts.api import PostViewSet, TaskViewSet
-from forum.posts.pages import writing
-from forum.posts.pages.reading import PostPage
+
+view = PostViewSet.as_view
 
 urlpatterns = [
     path(
         "app/posts/<id:id>/comments.json",
-        PostViewSet.as_view({"get": "comments", "post": "create_comment"}),
+        view({"get": "comments", "post": "create_comment"}),
         name="forum-json-comments",
     ),
-    path(
-        "app/posts/<id:id>/vote.json",
-        PostViewSet.as_view({"post": "vote", "delete": "withdraw_vote"}),
-        name="forum-json-vote",
-    ),
-    path(
-        "app/posts/<id:id>/follow.json",
-        PostViewSet.as_view({"post": "follow", "delete": "unfollow"}),
-        name="forum-json-follow",
-    ),
+    path("app/posts/<id:id>/vote.json", view({"post": "vote", "delete": "withdraw_vote"}), name="forum-json-vote"),
+    path("app/posts/<id:id>/follow.json", view({"post": "follow", "delete": "unfollow"}), name="forum-json-follow"),
     path("app/posts/tags.json", TagViewSet.as_view(LIST, kind="post"), name="forum-json-post-tags"),
     path("app/tasks.json", TaskViewSet.as_view(LIST), name="forum-json-tasks"),
     # The Account API serves the list of tasks at its root, too.
     path("app.json", TaskViewSet.as_view(LIST), name="forum-json-tasks-root"),
-    path("app/posts/<id:id>", PostPage.as_view(), name="forum-post"),
-    path("app/posts/new", writing.NewPostPage.as_view(), name="forum-post-new"),
-    path("app/posts/similar", writing.SimilarPart.as_view(), name="forum-post-similar"),
-    path("app/posts/<id:id>/edit", writing.EditPage.as_view(), name="forum-post-edit"),
-    path("app/posts/<id:id>/delete", writing.DeletePage.as_view(), name="forum-post-delete"),
+    path("app/posts/<id:id>", pages.PostPage.as_view(), name="forum-post"),
+    path("app/posts/new", pages.NewPostPage.as_view(), name="forum-post-new"),
+    path("app/posts/similar", pages.SimilarPart.as_view(), name="forum-post-similar"),
+    path("app/posts/<id:id>/edit", pages.EditPage.as_view(), name="forum-post-edit"),
+    path("app/posts/<id:id>/delete", pages.DeletePage.as_view(), name="forum-post-delete"),
 ]

@@ -1,13 +1,14 @@
 """The pages on which the team deals with posts: their base, and the tools for a post, which are status, response, category, tags, and merging."""
 
 import hashlib
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.db.models import OuterRef, Q, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
@@ -23,10 +24,10 @@ from core.errors import FieldError, FieldErrors
 from core.http import throttling
 from core.pages.base import no_content, redirect
 from core.search.queries import MAX_QUERY_LENGTH
-from forum.categories.models import Category
 from forum.forums.pages.base import ForumPage, ResubmittablePage
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.queries import PostQuerySet
+from forum.lists.whole_forum import ForumList
 from forum.posts.api import PostSerializer
 from forum.posts.models import Post
 
@@ -82,6 +83,12 @@ class PostInTrash(Http404):
     """The post is in the trash. It may have been moved there after the page was opened."""
 
 
+def refuse_trashed(post: Post) -> Post:
+    if post.trashed_at is not None:
+        raise PostInTrash
+    return post
+
+
 class ForumTeamPage(ForumPage):
     """A page for the team. Its forms are submitted to its own URL, with the name of an action in `do`."""
 
@@ -113,19 +120,11 @@ class ForumTeamPage(ForumPage):
         """Return the post, annotated with the title of the original that it was merged into. Raise Http404 or PostInTrash."""
         originals = self.request.account.posts.filter(id=OuterRef("duplicate_from_id"))
         posts = self.posts.annotate(original_title=Subquery(originals.values("title")))
-        return self.check_exists(posts.filter(id=id).first())
+        return refuse_trashed(get_object_or_404(posts, id=id))
 
     def lock(self, id: int) -> Post:
         """Return the post, locked until the transaction ends. Raise Http404 or PostInTrash."""
-        return self.check_exists(self.posts.locked().filter(id=id).first())
-
-    @staticmethod
-    def check_exists(post: Post | None) -> Post:
-        if post is None:
-            raise Http404
-        if post.trashed_at is not None:
-            raise PostInTrash
-        return post
+        return refuse_trashed(get_object_or_404(self.posts.locked(), id=id))
 
     def write_post(self, post: Post, data: dict[str, object]) -> None:
         """Validate the values as the Account API does, and write them. The caller must have locked the post."""
@@ -145,10 +144,15 @@ class ForumTeamPage(ForumPage):
 class ResubmittableTeamPage(ResubmittablePage, ForumTeamPage):
     """A page for the team that shows its form again as it was submitted, if the session has ended meanwhile."""
 
-    def process_form(self, *args: Any, **kwargs: Any) -> HttpResponse:
+    # Return the page with the form as it was submitted. The arguments are those of the path.
+    show_submitted_form: Callable[..., HttpResponse]
+    # Return the submitted fields with long texts, which the page shows. All other values are hidden inputs.
+    text_fields: Callable[[], list[forms.BoundField]]
+
+    def process_form(self, **kwargs: Any) -> HttpResponse:
         return ForumTeamPage.post(self, self.request, **kwargs)
 
-    def show_submitted(self, status: int, *args: Any, **kwargs: Any) -> HttpResponse:
+    def show_submitted(self, status: int, **kwargs: Any) -> HttpResponse:
         if self.sign_in_form is None:
             response = self.show_submitted_form(**kwargs)
             response.status_code = status
@@ -158,14 +162,6 @@ class ResubmittableTeamPage(ResubmittablePage, ForumTeamPage):
         excluded = {"csrfmiddlewaretoken", *self.sign_in_form.fields, *(field.html_name for field in texts)}
         hidden = [(name, value) for name, values in data.lists() if name not in excluded for value in values]
         return self.render("forum/team_tools/team_resubmit.html", http_status=status, texts=texts, hidden=hidden)
-
-    def show_submitted_form(self, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Return the page with the form as it was submitted."""
-        raise NotImplementedError
-
-    def text_fields(self) -> list[forms.BoundField]:
-        """Return the submitted fields with long texts, which the page shows; all other values are hidden inputs."""
-        raise NotImplementedError
 
 
 def normalize_text(text: str | None) -> str:
@@ -216,10 +212,8 @@ class PostStatusForm(Form):
             if digest(post.response) != seen:
                 # If the user submits the form again, the new response replaces the one of somebody else.
                 self.replace_data("seen", digest(post.response))
-                message = _(
-                    "Somebody else changed it in the meantime, to: “%(text)s”. Send yours again to replace that"
-                )
-                raise forms.ValidationError(message % {"text": (post.response or "")[:500]})
+                text = _("Somebody else changed it in the meantime, to: “%(text)s”. Send yours again to replace that")
+                raise forms.ValidationError(text % {"text": (post.response or "")[:500]})
             changes["response"] = response or None
         return changes
 
@@ -253,28 +247,22 @@ class PlaceForm(Form):
         label=gettext_lazy("Private: only its author and the team can see it"), required=False, show_hidden_initial=True
     )
 
-    def __init__(
-        self,
-        *args: object,
-        post: Post,
-        categories: Iterable[Category],
-        team: Iterable[tuple[int, str, str]],
-        **kwargs: object,
-    ):
+    def __init__(self, *args: object, request: ForumUserRequest, post: Post, **kwargs: object):
         initial = {name: getattr(post, name) for name in ("category_id", "responsible_id", "private")}
         super().__init__(*args, initial=initial | {"tags": ", ".join(post.tags)}, auto_id="place-%s", **kwargs)
+        categories = request.account.categories.of_forum(request.forum.id)
         self.set_choices("category_id", ((category.id, category.name) for category in categories))
-        people = [(id, name or login) for id, name, login in team]
+        # The responsible user remains a choice after they have left the team.
+        team = request.account.users.filter(Q(**ASSIGNABLE) | Q(id=post.responsible_id)).order_by("name", "id")
+        people = [(id, name or login) for id, name, login in team.values_list("id", "name", "login")]
         self.set_choices("responsible_id", [("", _("Nobody")), *people])
 
     def clean_tags(self) -> list[str]:
         try:
-            result: list[str] = TagsField().run_validation(self.cleaned_data["tags"])
-            return result
+            return cast("list[str]", TagsField().run_validation(self.cleaned_data["tags"]))
         except FieldError as error:
-            raise forms.ValidationError(
-                TAG_ERRORS.get(error.code) or _("Has characters that can't be stored")
-            ) from None
+            message = TAG_ERRORS.get(error.code) or _("Has characters that can't be stored")
+            raise forms.ValidationError(message) from None
 
     def clean(self) -> dict[str, object]:
         values = super().clean()
@@ -301,12 +289,16 @@ class ToolsPage(ResubmittableTeamPage):
         return self.show(post, tool=request.GET.get("tool", ""))
 
     def show_submitted_form(self, id: int) -> HttpResponse:
-        make_form = {"status": self.status_form, "place": self.place_form}.get(self.request.POST.get("do", ""))
+        make_form = self.form_makers.get(self.request.POST.get("do", ""))
         if make_form is None:
             return error_response(self.request, 400)
         post = self.find_even_if_trashed(id)
         submitted: dict[str, Any] = {self.request.POST["do"]: make_form(post, self.request.POST)}
         return self.show(post, **submitted)
+
+    @property
+    def form_makers(self) -> dict[str, Callable[..., Form]]:
+        return {"status": self.status_form, "place": self.place_form}
 
     def text_fields(self) -> list[forms.BoundField]:
         data = self.request.POST
@@ -315,40 +307,31 @@ class ToolsPage(ResubmittableTeamPage):
     def show(self, post: Post, *, tool: str = "", **submitted: Form) -> HttpResponse:
         """Return the page. `submitted` is a form that is shown with its errors, by its name; the other forms show the post."""
         request, account = self.request, self.request.account
-        forms_by_name = {
-            "status": submitted.get("status") or self.status_form(post),
-            "place": submitted.get("place") or self.place_form(post),
-        }
         duplicates = account.posts.live().filter(duplicate_from_id=post.id).order_by("id")
-        context = {
-            "section": "suggestions",
-            "post": post,
-            "tool": next(iter(submitted), tool),
-            "forms": forms_by_name,
-            "tags": [tag["name"] for tag in tags_in_use(request.user, "post")[:MAX_TAGS_OFFERED]],
-            "duplicates": list(duplicates.values_list("id", "title")[:MAX_DUPLICATES]),
-        }
-        template = "forum/team_tools/team_tools.html" if request.htmx else None
-        return self.render(template, http_status=422 if submitted else 200, **context)
+        return self.render(
+            "forum/team_tools/team_tools.html" if request.htmx else None,
+            http_status=422 if submitted else 200,
+            section="suggestions",
+            post=post,
+            tool=next(iter(submitted), tool),
+            forms={name: submitted.get(name) or make_form(post) for name, make_form in self.form_makers.items()},
+            tags=[tag["name"] for tag in tags_in_use(request.user, "post")[:MAX_TAGS_OFFERED]],
+            duplicates=list(duplicates.values_list("id", "title")[:MAX_DUPLICATES]),
+        )
 
     def status_form(self, post: Post, *data: object) -> PostStatusForm:
         statuses = self.request.account.statuses_of_kind(Status.Kind.POST)
         return PostStatusForm(*data, post=post, statuses=list(statuses))
 
     def place_form(self, post: Post, *data: object) -> PlaceForm:
-        account = self.request.account
-        # The responsible user remains a choice after they have left the team.
-        team = account.users.filter(Q(**ASSIGNABLE) | Q(id=post.responsible_id)).order_by("name", "id")
-        categories = account.categories.of_forum(self.request.forum.id)
-        return PlaceForm(*data, post=post, categories=categories, team=team.values_list("id", "name", "login"))
+        return PlaceForm(*data, request=self.request, post=post)
 
     def find_even_if_trashed(self, id: int) -> Post:
         """Return the post, also from the trash: the page then shows the submitted form again, with an error."""
         try:
             return self.find(id)
         except PostInTrash:
-            result: Post = self.posts.get(id=id)
-            return result
+            return cast(Post, self.posts.get(id=id))
 
     def change_status(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find_even_if_trashed(id)
@@ -402,9 +385,8 @@ class MergePostPage(ForumTeamPage):
         post = self.find(id)
         original_id, original = request.GET.get("into"), None
         if original_id is not None:
-            original = (
-                self.posts.live().filter(id=parse_id(original_id) or 0, duplicate_from_id=None).exclude(id=id).first()
-            )
+            originals = self.posts.live().filter(duplicate_from_id=None).exclude(id=id)
+            original = originals.filter(id=parse_id(original_id) or 0).first()
             if original is None:
                 messages.error(request, _("There is no such suggestion to merge it into."))
         found = self.search(q, id) if original is None else []
@@ -419,9 +401,7 @@ class MergePostPage(ForumTeamPage):
         if post_id := parse_id(q.removeprefix("#")):
             rows = list(self.posts.listed_for(self.request.user).filter(id=post_id).values_list(*columns))
         if not rows:
-            rows = Post.objects.search(
-                q, self.request.user, columns, account=account, forum_id=forum_id, start=0, size=MAX_FOUND + 1
-            )
+            rows = ForumList(account, forum_id, self.request.user, columns, start=0, size=MAX_FOUND + 1).search(q)
         return [row for row in rows if row[0] != id][:MAX_FOUND]
 
     def merge(self, request: ForumUserRequest, id: int) -> HttpResponse:

@@ -278,12 +278,9 @@ def _keep_backslashes_of_paths(state: StateInline, silent: bool) -> bool:
 def _limit_references(state: StateCore) -> None:
     """Remove long link references ("[a]: address"): many uses of one would expand a short text enormously."""
     references = state.env.get("references", {})
-    for label in [
-        label
-        for label, reference in references.items()
-        if len(reference["href"]) + len(reference["title"]) > MAX_REFERENCE_LENGTH
-    ]:
-        del references[label]
+    for label, reference in list(references.items()):
+        if len(reference["href"]) + len(reference["title"]) > MAX_REFERENCE_LENGTH:
+            del references[label]
 
 
 _parser = (

@@ -1,6 +1,6 @@
 """The pages and form fields for texts in Markdown."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from http import HTTPStatus
@@ -17,9 +17,7 @@ from core.pages.creation import CreatingPage, Creation, RowT
 from forum.forums.limits import is_new_member, limit_new_member
 from forum.forums.pages.base import ResubmittablePage
 from forum.forums.requests import ForumRequest, ForumUserRequest
-from forum.texts.markdown import render
-
-TEXT_LENGTH = 65_536
+from forum.texts.markdown import MAX_LENGTH, render
 
 
 class LongTextFormField(forms.CharField):
@@ -27,10 +25,13 @@ class LongTextFormField(forms.CharField):
 
     def __init__(self, *, rows: int, **kwargs: Any):
         widget = forms.Textarea(attrs={"rows": rows})
-        super().__init__(max_length=TEXT_LENGTH, strip=False, widget=widget, **kwargs)
+        super().__init__(max_length=MAX_LENGTH, strip=False, widget=widget, **kwargs)
 
     def to_python(self, value: object) -> str:
         return (super().to_python(value) or "").replace("\r\n", "\n")
+
+    def validate(self, value: str) -> None:
+        super().validate(value.strip())
 
 
 class WritingPage(ResubmittablePage):
@@ -38,19 +39,15 @@ class WritingPage(ResubmittablePage):
 
     access = "user"
     for_members = "always"
+    # Return the form. The arguments are those of its class.
+    make_form: Callable[..., Any]
+    # Save the text of a valid form. The further arguments are those of the path.
+    save: Callable[..., HttpResponse]
 
     @property
     def wants_preview(self) -> bool:
         """True if the preview button was used. A visitor gets no preview, because previews are limited per user."""
         return self.request.user is not None and self.request.POST.get("act") == "preview"
-
-    def make_form(self, *args: object, **kwargs: object) -> Any:
-        """Return the form. The arguments are those of its class."""
-        raise NotImplementedError
-
-    def save(self, form: Any, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Save the text of a valid form. The further arguments are those of the path."""
-        raise NotImplementedError
 
     def process_form(self, **kwargs: Any) -> HttpResponse:
         if self.wants_preview:

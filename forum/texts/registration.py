@@ -1,5 +1,3 @@
-"""The registration of texts (`core.rooms`)."""
-
 from accounts.mentions.parsing import register_reader
 from forum.texts.markdown import text_with_mentions
 

@@ -38,8 +38,8 @@ class VoteBaseQuerySet(DerivingQuerySet[models.Model]):
     # The columns that a copy has in common with its source.
     COPIED_COLUMNS: ClassVar[tuple[str, ...]]
 
-    def copy(self, account_id: int, *, from_id: int, to_id: int) -> int:
-        """Copy the votes of one post to another, except those of voters who have a vote there. Return the number of copies."""
+    def copy(self, account_id: int, *, from_id: int, to_id: int) -> None:
+        """Copy the votes of one post to another, except those of voters who have a vote there."""
         table = self.model._meta.db_table
         columns = ", ".join(self.COPIED_COLUMNS)
         with connection.cursor() as cursor:
@@ -51,27 +51,23 @@ class VoteBaseQuerySet(DerivingQuerySet[models.Model]):
                 """,  # noqa: S608
                 [to_id, account_id, from_id],
             )
-            result: int = cursor.rowcount
-            return result
 
-    def undo_copy(self, account_id: int, *, from_id: int, to_id: int, other_ids: list[int]) -> int:
-        """Undo `copy`, and return the number of deleted votes.
+    def undo_copy(self, account_id: int, *, from_id: int, to_id: int, other_ids: list[int]) -> None:
+        """Undo `copy`.
 
         `other_ids` are the ids of other posts that are merged into the same original. If a voter also has a vote for one of those
         posts, the copy is kept, as a copy of that vote.
         """
         copies = self.filter(account_id=account_id, post_id=to_id, from_post_id=from_id)
         if other_ids:
-            same_voter = Q()
-            for column in self.VOTER_COLUMNS:
-                same_voter |= Q(**{column: OuterRef(column)})
+            same_voter = Q(*((column, OuterRef(column)) for column in self.VOTER_COLUMNS), _connector=Q.OR)
             others = self.model._default_manager.filter(same_voter, account_id=account_id, post_id__in=other_ids)
             others = others.order_by("post_id")
             copies.filter(Exists(others)).update(
                 from_post_id=Subquery(others.values("post_id")[:1]),
                 created_at=Subquery(others.values("created_at")[:1]),
             )
-        return copies.delete()[0]
+        copies.delete()
 
 
 def from_post_index(name: str) -> models.Index:
@@ -121,8 +117,6 @@ def _shown_voter_names(account_id: int, post_id: int, limit: int) -> models.Quer
 
 
 class Vote(models.Model):
-    """A vote of a user for a post."""
-
     pk = models.CompositePrimaryKey("account_id", "post_id", "user_id")
     account = models.ForeignKey(Account, models.CASCADE, related_name="votes", db_index=False)
     post_id = models.BigIntegerField()
@@ -275,10 +269,8 @@ class Votable(LockablePost):
         voter = self._voter(client_id, contact_id)
         for customer in registry.customers():
             link = f"{customer.key}_id"
-            if link not in voter:
-                continue
             rows = cast(TrashableQuerySet[Trashable], customer.rows_of(self.account))
-            if not limit(rows.live(), by.access).filter(id=voter[link]).exists():
+            if link in voter and not limit(rows.live(), by.access).filter(id=voter[link]).exists():
                 raise FieldError(link, _("can't be found"), "gone")
         _row, is_new = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
         self.votes_cache += is_new
@@ -286,10 +278,7 @@ class Votable(LockablePost):
 
     @transaction.atomic(savepoint=False)
     def withdraw_proxy_vote(self, *, client_id: int | None = None, contact_id: int | None = None) -> bool:
-        """Withdraw the vote of a client or of a contact, and return whether it existed.
-
-        Raise FieldError if the post is merged into another.
-        """
+        """Withdraw the vote of a client or contact, and return whether it existed. Raise FieldError if the post is merged into another."""
         self.lock()
         self.check_not_merged()
         voter = self._voter(client_id, contact_id)

@@ -180,9 +180,8 @@ class FirstVoteCodePage(FirstVoteStep, CodePage):
             messages.error(self.request, _("This suggestion was deleted in the meantime, or you may not see it."))
             return redirect("forum-suggestions")
         except PostMerged as merged:
-            messages.error(
-                self.request, _("That suggestion was merged into this one in the meantime. You can vote here.")
-            )
+            message = _("That suggestion was merged into this one in the meantime. You can vote here.")
+            messages.error(self.request, message)
             return redirect("forum-post", merged.original.id)
         message = _("You have voted for “%(title)s”.") % {"title": post.title}
         messages.success(self.request, message if is_new else _("You have already voted for this."))

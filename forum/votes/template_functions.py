@@ -1,5 +1,3 @@
-"""The filters of votes for templates."""
-
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 

@@ -61,9 +61,8 @@ class XMLParser(BaseXMLParser):
         except MalformedXML as error:
             offset = parser.parser.ErrorByteIndex
             if builder.innermost and (error.code == _BAD_REFERENCE or _NON_XML.match(body, offset)):
-                raise FieldError(
-                    builder.innermost, TextField.default_error_messages["characters"], "characters"
-                ) from None
+                message = TextField.default_error_messages["characters"]
+                raise FieldError(builder.innermost, message, "characters") from None
             raise ParseError(f"The XML can't be read: {error}") from None
         except (ValueError, LookupError):
             raise ParseError("The XML is in an encoding that is not supported") from None

@@ -1,8 +1,8 @@
 """The views and serializers of the Forum API (XML). It accepts some of the fields of the Account API."""
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, cast
-from zoneinfo import ZoneInfo
 
 from django.http import Http404, HttpResponse
 from django.utils.encoding import escape_uri_path
@@ -28,18 +28,23 @@ from core.api.serializers import ResourceSerializer
 from core.api.views import TenantViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
+from core.openapi.operations import BODIES, RESPONSES
+from core.openapi.schema import OperationSchema
+from core.openapi.values import JSONSchema, object_of
 from forum.categories.models import Category
-from forum.comments.models import comments_of_post
+from forum.comments.models import Comment, comments_of_post
 from forum.forums.limits import limit_new_member
 from forum.forums.membership import ForumMember, ForumRights
 from forum.forums.models import Forum
 from forum.forums.requests import agent_of
-from forum.lists.queries import PostQuerySet
+from forum.lists.facets import FacetSelection
+from forum.lists.queries import PostQuerySet, author_filter, post_values
+from forum.lists.whole_forum import ForumList
 from forum.posts.api import StatusCode
 from forum.posts.models import Post
 from forum.xml import documents
+from forum.xml.documents import XMLOperationSchema
 from forum.xml.formats import XMLParser, XMLRenderer
-from forum.xml.schema import XMLOperationSchema
 
 
 class CategoryOfForum(RelatedField):
@@ -84,8 +89,6 @@ class MayReadForum(BasePermission):
 
 
 class XMLViewSet(TenantViewSet):
-    """The base of the views of the Forum API."""
-
     account: Account
     request: APIRequest
     authentication_classes = [BasicAuthentication, SessionAuthentication]
@@ -107,10 +110,6 @@ class XMLViewSet(TenantViewSet):
     @property
     def forum_id(self) -> int:
         return self.request._request.address.site_key[1]
-
-    @property
-    def zone(self) -> ZoneInfo:
-        return self.account.zone
 
     @property
     def body(self) -> dict[str, Any]:
@@ -137,10 +136,9 @@ class XMLUserViewSet(XMLViewSet):
 
     def team(self, request: APIRequest) -> HttpResponse:
         users = self.account.users.team().order_by("name", "id").with_private_names_for(self.request.user)
-        rows = users.values_list(
-            *(f"shown_{name}" if name in PRIVATE_NAMES else name for name in documents.USER.columns)
-        )
-        return Response(documents.document(documents.array("users", documents.USER, rows, self.zone)))
+        columns = [f"shown_{name}" if name in PRIVATE_NAMES else name for name in documents.USER.columns]
+        rows = users.values_list(*columns)
+        return Response(documents.document(documents.array("users", documents.USER, rows, self.account.zone)))
 
     def create(self, request: APIRequest) -> HttpResponse:
         request.user.check_may_create(User.Role.MEMBER)
@@ -158,13 +156,13 @@ class XMLUserViewSet(XMLViewSet):
         return Response(documents.document(self.as_element(in_transaction(act))), status=201)
 
     def as_element(self, user: User) -> str:
-        return documents.USER.write([getattr(user, name) for name in documents.USER.columns], self.zone)
+        return documents.USER.write([getattr(user, name) for name in documents.USER.columns], self.account.zone)
 
 
 class CategoryViewSet(XMLViewSet):
     def list(self, request: APIRequest) -> HttpResponse:
         rows = self.account.categories.of_forum(self.forum_id).values_list(*documents.CATEGORY.columns)
-        return Response(documents.document(documents.array("categories", documents.CATEGORY, rows, self.zone)))
+        return Response(documents.document(documents.array("categories", documents.CATEGORY, rows, self.account.zone)))
 
 
 class XMLPostViewSet(XMLViewSet):
@@ -178,29 +176,21 @@ class XMLPostViewSet(XMLViewSet):
     def list(self, request: APIRequest, category_name: str | None = None) -> HttpResponse:
         parameters = self.parameters()
         page, order, status = self.read_list(parameters)
-        selection: dict[str, Any] = {}
+        selection = FacetSelection(status_id=None if status is None else status.id)
         if category_name:
             category = Category.objects.find_by_name(self.account.id, self.forum_id, category_name)
             if category is None:
                 raise Http404
-            selection["category_id"] = category.id
-        if status is not None:
-            selection["status_id"] = status.id
+            selection = selection._replace(category_id=category.id)
         # One additional row tells whether there is a next page.
-        rows = Post.objects.page(
-            request.user,
-            documents.POST_IN_LIST.columns,
-            account_id=self.account.id,
-            forum_id=self.forum_id,
-            order=order,
-            start=page.start,
-            size=page.size + 1,
-            **selection,
-        )
+        part = (documents.POST_IN_LIST.columns, page.start, page.size + 1)
+        rows = ForumList(self.account, self.forum_id, request.user, *part, selection).page_of_category(order)
         # The links repeat the parameters of the query string and of the body.
         repeated = [(name, parameters[name]) for name in ("order", "per_page") if parameters.get(name)]
         link = page.link(self.base_url + escape_uri_path(request.path), repeated, more=len(rows) > page.size)
-        body = documents.document(documents.array("posts", documents.POST_IN_LIST, rows[: page.size], self.zone))
+        body = documents.document(
+            documents.array("posts", documents.POST_IN_LIST, rows[: page.size], self.account.zone)
+        )
         return Response(body, headers={"Link": link})
 
     def read_list(self, parameters: dict[str, object]) -> tuple[ListPage, str, Status | None]:
@@ -225,14 +215,15 @@ class XMLPostViewSet(XMLViewSet):
         return page, order, status
 
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
-        post = Post.objects.values_for(request.user, documents.POST.columns, forum_id=self.forum_id, id=id)
+        account_id, user = self.account.id, request.user
+        arguments = {"id": id, "columns": documents.POST.columns, **author_filter(user)}
+        post = post_values.first(account_id=account_id, forum_id=self.forum_id, **arguments)
         if post is None:
             raise Http404
-        rows = comments_of_post(
-            account_id=self.account.id, post_id=id, columns=documents.COMMENT.columns, user_id=request.user.id
-        )
-        body = documents.array("comments", documents.COMMENT, rows, self.zone, depth=1)
-        body += documents.POST.write(post, self.zone, depth=1)
+        columns = documents.COMMENT.columns
+        rows = comments_of_post(account_id=account_id, post_id=id, columns=columns, user_id=user.id)
+        body = documents.array("comments", documents.COMMENT, rows, self.account.zone, depth=1)
+        body += documents.POST.write(post, self.account.zone, depth=1)
         modified = post[documents.POST.columns.index("updated_at")]
         headers = {"Last-Modified": http_date(modified.timestamp())}
         return Response(documents.document("<hash>\n", body, "</hash>\n"), headers=headers)
@@ -287,4 +278,43 @@ class XMLPostViewSet(XMLViewSet):
 
     def as_element(self, post: Post) -> str:
         values = [post.status_code if name == "status" else getattr(post, name) for name in documents.POST.columns]
-        return documents.POST.write(values, self.zone)
+        return documents.POST.write(values, self.account.zone)
+
+
+# What views and serializers do not tell the OpenAPI document.
+ELEMENTS = {
+    "UserElement": (documents.USER, User),
+    "PostElement": (documents.POST, Post),
+    "PostItemElement": (documents.POST_IN_LIST, Post),
+    "CommentElement": (documents.COMMENT, Comment),
+    "CategoryElement": (documents.CATEGORY, Category),
+}
+
+
+def describe_element(name: str, *, root: str = "") -> Callable[[OperationSchema, int], JSONSchema]:
+    """Return a function for the schema of a response: an element, or with `root` an array of elements."""
+
+    def describe(schema: OperationSchema, status: int) -> JSONSchema:
+        element = cast(XMLOperationSchema, schema).shape_component(name, *ELEMENTS[name])
+        return documents.array_schema(root, element) if root else element
+
+    return describe
+
+
+def describe_post_with_comments(schema: OperationSchema, status: int) -> JSONSchema:
+    comments = describe_element("CommentElement", root="comments")(schema, status)
+    post = describe_element("PostElement")(schema, status)
+    return {**object_of(comments=comments, post=post), "xml": {"name": "hash"}}
+
+
+RESPONSES["read_me"] = RESPONSES["create_user"] = describe_element("UserElement")
+RESPONSES["list_team"] = describe_element("UserElement", root="users")
+RESPONSES["list_categories"] = describe_element("CategoryElement", root="categories")
+for name in ("list_forum_posts", "list_first_category", "query_first_category", "list_category", "query_category"):
+    RESPONSES[name] = describe_element("PostItemElement", root="posts")
+for name in ("create_forum_post", "update_forum_post", "delete_forum_post"):
+    RESPONSES[name] = describe_element("PostElement")
+RESPONSES["read_forum_post"] = describe_post_with_comments
+BODIES["create_user"] = {"user": NewUserSerializer}
+BODIES["create_forum_post"] = {"post": PostElementSerializer}
+BODIES["update_forum_post"] = {"post": TeamPostElementSerializer}

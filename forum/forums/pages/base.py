@@ -5,6 +5,7 @@ from http import HTTPStatus
 from typing import Any, Literal
 
 from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.views.decorators.csrf import csrf_exempt
 
@@ -62,11 +63,10 @@ class ForumPage(Page):
 
     def read_page(self, *, size: int = paging.DEFAULT_PAGE_SIZE, last: int | None = None) -> paging.ListPage:
         """Return the requested page of a list. `last` is the number of the last page, which `page=last` requests."""
-        number = self.request.GET.get("page")
+        number: object = self.request.GET.get("page")
         try:
-            page = paging.ListPage.read(
-                {"page": last if last is not None and number == "last" else number, "per_page": size}
-            )
+            number = last if last is not None and number == "last" else number
+            page = paging.ListPage.read({"page": number, "per_page": size})
         except FieldErrors:
             raise Http404 from None
         if last is not None and page.number > last:
@@ -74,6 +74,7 @@ class ForumPage(Page):
         return page
 
 
+@method_decorator(csrf_exempt, name="dispatch")
 class ResubmittablePage(ForumPage):
     """A page with a form whose text must not be lost.
 
@@ -81,13 +82,13 @@ class ResubmittablePage(ForumPage):
     sign-in form if there is no user. Django's CSRF check would discard the text, so this view checks the token itself.
     """
 
+    # Process the submitted form for the user of the request. The arguments are those of the path.
+    process_form: Callable[..., HttpResponse]
+    # Return the page with the form as it was submitted, with a status. The request may have no user.
+    show_submitted: Callable[..., HttpResponse]
     # Whether the form was rendered in another session. The template of the form shows a notice then.
     stale = False
     sign_in_form: SignInForm | None = None
-
-    @classmethod
-    def as_view(cls, **initkwargs: object) -> Any:
-        return csrf_exempt(super().as_view(**initkwargs))
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         # `sign_in` sets the cookies of the new session here, because it runs before the response of the view exists.
@@ -120,22 +121,13 @@ class ResubmittablePage(ForumPage):
             elif not self.allows(user):
                 form.add_error(None, _("Only the team can do this. Sign in as somebody of the team."))
         if user is None or not form.is_valid():
-            return self.show_submitted(
-                HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.FORBIDDEN, **kwargs
-            )
+            status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.FORBIDDEN
+            return self.show_submitted(status, **kwargs)
         request.user, self.sign_in_form = user, None
         # `sign_in` replaces the CSRF token, so it is called before a page with a token is rendered.
         sign_in(request, self.session_response, user)
         throttling.count_page_action(request)
         return self.process_form(**kwargs)
-
-    def process_form(self, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Process the submitted form for the user of the request."""
-        raise NotImplementedError
-
-    def show_submitted(self, status: int, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Return the page with the form as it was submitted. The request may have no user."""
-        raise NotImplementedError
 
     @staticmethod
     def show_over_limit(form: Form, refused: Throttled, show: Callable[..., HttpResponse]) -> HttpResponse:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from django.http import Http404, HttpResponse
-from django.views import View
+from django.views.decorators.http import require_safe
 
 import core
 from forum.forums.requests import ForumRequest
@@ -17,23 +17,17 @@ Allow: /app/roadmap
 Disallow: /app/posts/new
 Disallow: /app/
 """
-PRIVATE_RULES = """User-agent: *
-Disallow: /
-"""
+PRIVATE_RULES = "User-agent: *\nDisallow: /\n"
 
 
-class Robots(View):
-    http_method_names = ["get", "head"]
-
-    def get(self, request: ForumRequest) -> HttpResponse:
-        if request.forum is None:
-            raise Http404
-        text = PUBLIC_RULES if request.forum.may_be_read_by(None) else PRIVATE_RULES
-        return HttpResponse(text, content_type="text/plain", headers={"Cache-Control": "public, max-age=3600"})
+@require_safe
+def robots(request: ForumRequest) -> HttpResponse:
+    if request.forum is None:
+        raise Http404
+    text = PUBLIC_RULES if request.forum.may_be_read_by(None) else PRIVATE_RULES
+    return HttpResponse(text, content_type="text/plain", headers={"Cache-Control": "public, max-age=3600"})
 
 
-class Favicon(View):
-    http_method_names = ["get", "head"]
-
-    def get(self, request: ForumRequest) -> HttpResponse:
-        return HttpResponse(ICON, content_type="image/x-icon", headers={"Cache-Control": "public, max-age=86400"})
+@require_safe
+def favicon(request: ForumRequest) -> HttpResponse:
+    return HttpResponse(ICON, content_type="image/x-icon", headers={"Cache-Control": "public, max-age=86400"})

@@ -1,6 +1,6 @@
 """The account settings for forums and their members."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -8,8 +8,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.db.models import Count, Exists, OuterRef
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy, pgettext_lazy
 
@@ -98,9 +98,7 @@ class ForumForm(Form):
         help_text=gettext_lazy("Those of members stay hidden until your team approves them."),
     )
 
-    def __init__(
-        self, *args: object, account: Account, forum: Forum | None = None, address: str = "", **kwargs: object
-    ):
+    def __init__(self, *args: Any, account: Account, forum: Forum | None = None, address: str = "", **kwargs: Any):
         super().__init__(*args, **kwargs)
         segments = list(segment_source().choices(account))
         if forum is not None and forum.segment_id is not None and forum.segment_id not in dict(segments):
@@ -113,15 +111,6 @@ class ForumForm(Form):
             self.initial = {"access": Forum.Access.PUBLIC}
         else:
             self.initial = {name: getattr(forum, name) for name in self.fields if name != "host"} | {"host": address}
-
-
-def find_forum(account: Account, id: int) -> Forum:
-    """Return the forum with its account. Raise Http404 if there is none."""
-    forum = account.forums.filter(id=id).first()
-    if forum is None:
-        raise Http404
-    forum.account = account
-    return forum
 
 
 class ForumsPage(SettingsPage):
@@ -138,9 +127,8 @@ class ForumsPage(SettingsPage):
             forum.team_host = forum.host_for(host, request.account, by_team=True)
             forum.access_name = ACCESS_NAMES[Forum.Access(forum.access)]
             forum.pending = pending.get(forum.id, 0)
-        return self.render(
-            forums=forums, current_forum_id=request.forum.id, is_full=len(forums) >= Forum.MAX_PER_ACCOUNT
-        )
+        is_full = len(forums) >= Forum.MAX_PER_ACCOUNT
+        return self.render(forums=forums, current_forum_id=request.forum.id, is_full=is_full)
 
 
 class NewForumPage(CreatingPage, SettingsPage):
@@ -158,10 +146,6 @@ class NewForumPage(CreatingPage, SettingsPage):
         account = request.account
         form = ForumForm(request.POST, account=account)
 
-        def change(forum: Forum) -> None:
-            forum.account = account
-            forum.change(**form.cleaned_data)
-
         def saved(forum: Forum) -> dict[str, object]:
             host = account.hosts.values_list("name", flat=True).get(id=forum.host_id)
             return {**ForumForm(account=account, forum=forum, address=full_name(host)).initial}
@@ -171,7 +155,7 @@ class NewForumPage(CreatingPage, SettingsPage):
             rows=account.forums.all(),
             path=lambda forum: reverse("forum-settings-forum", args=[forum.id]),
             saved=saved,
-            change=change,
+            change=lambda forum: forum.change(**form.cleaned_data),
         )
         forum = self.create_once(form, creation)
         if forum is None:
@@ -189,7 +173,7 @@ class ForumSettingsPage(SettingsPage):
     actions = {"save": "save", "check": "check", "delete": "delete"}
 
     def find(self, id: int) -> Forum:
-        forum = find_forum(self.request.account, id)
+        forum = get_object_or_404(self.request.account.forums, id=id)
         self.host = forum.account.hosts.get(id=forum.host_id)
         return forum
 
@@ -224,11 +208,8 @@ class ForumSettingsPage(SettingsPage):
         if not form.is_valid() or not self.submit_form(form, lambda: forum.change(**form.cleaned_data)):
             return self.show(self.find(id), form)
         messages.success(request, _("%(name)s is saved.") % {"name": forum.name})
-        if (
-            was_public
-            and forum.access != Forum.Access.PUBLIC
-            and forum.account.forum_members.pending().filter(forum_id=id).exists()
-        ):
+        has_closed = was_public and forum.access != Forum.Access.PUBLIC
+        if has_closed and forum.account.forum_members.pending().filter(forum_id=id).exists():
             messages.info(request, _("People took part here while it was public. Decide who of them is a member."))
             return redirect("forum-settings-members", id, query={"tab": "pending"})
         return redirect("forum-settings-forum", id)
@@ -258,7 +239,6 @@ class ForumSettingsPage(SettingsPage):
         return redirect("forum-settings-forum", id)
 
 
-TABS = ("members", "pending")
 # The messages after an act on people of a tab.
 REMOVED = ngettext_lazy("%(n)d member is removed.", "%(n)d members are removed.", "n")
 CONFIRMED = ngettext_lazy("%(n)d person is a member now.", "%(n)d people are members now.", "n")
@@ -277,12 +257,12 @@ class MembersPage(SettingsPage):
     request: ForumUserRequest
     template_name = "forum/forums/members.html"
     part = "forums"
-    actions = {name: name for name in ("add", "remove", "approve", "deny", "approve_all", "deny_all")}
+    actions = {"add": "add", **dict.fromkeys(("remove", "approve", "deny", "approve_all", "deny_all"), "decide")}
 
     @property
     def tab(self) -> str:
         tab = self.request.GET.get("tab") or "members"
-        if tab not in TABS:
+        if tab not in ("members", "pending"):
             raise Http404
         return tab
 
@@ -291,7 +271,7 @@ class MembersPage(SettingsPage):
         return rows.pending() if tab == "pending" else rows.confirmed()
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.show(find_forum(self.request.account, id), AddForm())
+        return self.show(get_object_or_404(request.account.forums, id=id), AddForm())
 
     def show(self, forum: Forum, form: Form) -> HttpResponse:
         request, account = self.request, self.request.account
@@ -317,7 +297,7 @@ class MembersPage(SettingsPage):
 
     def add(self, request: ForumUserRequest, id: int) -> HttpResponse:
         """Add the user with an e-mail to the forum, or invite the person who has it."""
-        forum, form = find_forum(self.request.account, id), AddForm(request.POST)
+        forum, form = get_object_or_404(request.account.forums, id=id), AddForm(request.POST)
         if not form.is_valid():
             return self.show(forum, form)
         email, account = form.cleaned_data["email"], request.account
@@ -327,10 +307,7 @@ class MembersPage(SettingsPage):
         if not count_email(request, Purpose.INVITATION, email):
             form.add_error("email", TOO_MANY_INVITATIONS)
             return self.show(forum, form)
-
-        def invite() -> None:
-            send_invitation(request, email=email, role=User.Role.MEMBER, site_ids=[forum.id])
-
+        invite = partial(send_invitation, request, email=email, role=User.Role.MEMBER, site_ids=[forum.id])
         if not self.submit_form(form, invite):
             return self.show(forum, form)
         messages.success(request, _("An invitation is on its way to %(email)s.") % {"email": email})
@@ -345,35 +322,21 @@ class MembersPage(SettingsPage):
             self.perform(lambda: ForumMember.objects.add(forum.account, [forum.id], [user.id]), success_message=message)
         return redirect("forum-settings-members", forum.id)
 
-    def remove(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.delete(id, self.selected(id, "members"), REMOVED)
-
-    def approve(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.confirm(id, self.selected(id, "pending"))
-
-    def approve_all(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.confirm(id, self.rows(find_forum(self.request.account, id), "pending"))
-
-    def deny(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.delete(id, self.selected(id, "pending"), DENIED)
-
-    def deny_all(self, request: ForumUserRequest, id: int) -> HttpResponse:
-        return self.delete(id, self.rows(find_forum(self.request.account, id), "pending"), DENIED)
-
-    def selected(self, id: int, tab: str) -> ForumMemberQuerySet:
-        """Return the selected people of a tab. A person of whom somebody else has decided meanwhile is left out."""
-        ids = filter(None, map(parse_id, self.request.POST.getlist("user")[: paging.DEFAULT_MAX_PAGE_SIZE]))
-        return self.rows(find_forum(self.request.account, id), tab).filter(user_id__in=list(ids))
-
-    def confirm(self, id: int, rows: ForumMemberQuerySet) -> HttpResponse:
-        return self.change(id, lambda: rows.update(state=ForumMember.State.MEMBER), CONFIRMED)
-
-    def delete(self, id: int, rows: ForumMemberQuerySet, message: Promise) -> HttpResponse:
-        return self.change(id, lambda: rows.delete()[0], message)
-
-    def change(self, id: int, act: Callable[[], int], message: Promise) -> HttpResponse:
-        """Call `act`, show the message with the number that it returns, and return to the tab."""
+    def decide(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        """Remove, confirm or refuse the selected people, or all who are pending."""
+        action = request.POST["do"]
+        forum = get_object_or_404(request.account.forums, id=id)
+        rows = self.rows(forum, "members" if action == "remove" else "pending")
+        if not action.endswith("_all"):
+            # A person of whom somebody else has decided meanwhile is left out.
+            ids = filter(None, map(parse_id, request.POST.getlist("user")[: paging.DEFAULT_MAX_PAGE_SIZE]))
+            rows = rows.filter(user_id__in=list(ids))
         numbers: list[int] = []
-        self.perform(lambda: numbers.append(act()))
-        messages.success(self.request, message % {"n": sum(numbers)})
+        if action in ("approve", "approve_all"):
+            self.perform(lambda: numbers.append(rows.update(state=ForumMember.State.MEMBER)))
+            message = CONFIRMED
+        else:
+            self.perform(lambda: numbers.append(rows.delete()[0]))
+            message = REMOVED if action == "remove" else DENIED
+        messages.success(request, message % {"n": sum(numbers)})
         return redirect("forum-settings-members", id, query={"tab": self.tab} if self.tab != "members" else None)

@@ -26,10 +26,9 @@ from core.pages.base import redirect
 from core.pages.errors import error_sentence
 from core.pages.navigation import render_row_panels
 from core.rows.values import ValuesRow
-from forum.comments.models import Comment
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.inbox import tabs as inbox
-from forum.lists.pages.base import query_string
+from forum.lists.pages.base import pop_status, query_string
 from forum.lists.team_filters import TeamFilter, read_team_filter
 from forum.posts.models import Post
 from forum.team_tools.pages import DELETED, ForumTeamPage, PostInTrash
@@ -45,6 +44,18 @@ TAB_LABELS = {
     "unanswered": gettext_lazy("Unanswered"),
     "mine": gettext_lazy("Mine"),
 }
+# The messages for the number of changed suggestions, by the name of the button of an action, and the fields of the values of actions.
+MESSAGES = {
+    "approve": ngettext_lazy("%(n)d suggestion is approved.", "%(n)d suggestions are approved.", "n"),
+    "handled": ngettext_lazy("%(n)d suggestion is marked as handled.", "%(n)d suggestions are marked as handled.", "n"),
+    "status": ngettext_lazy("%(n)d suggestion has a new status.", "%(n)d suggestions have a new status.", "n"),
+    "category": ngettext_lazy(
+        "%(n)d suggestion is in another category.", "%(n)d suggestions are in another category.", "n"
+    ),
+    "assign": ngettext_lazy("%(n)d suggestion is assigned.", "%(n)d suggestions are assigned.", "n"),
+    "trash": ngettext_lazy("%(n)d suggestion is in the trash.", "%(n)d suggestions are in the trash.", "n"),
+}
+FIELDS = {"status": "status", "category": "category", "assign": "responsible"}
 NOBODY = "nobody"
 # The keyboard shortcuts of `forum/inbox/inbox.js`.
 SHORTCUTS = (
@@ -98,29 +109,6 @@ class InboxPage(ForumTeamPage):
     template_name = "forum/inbox/inbox.html"
     # True if the filter of the team took too long.
     is_too_slow = False
-    # The actions by the name of their button, with the form field of their value and the message for the number of changed suggestions.
-    ACTIONS = {
-        "approve": ("", ngettext_lazy("%(n)d suggestion is approved.", "%(n)d suggestions are approved.", "n")),
-        "handled": (
-            "",
-            ngettext_lazy("%(n)d suggestion is marked as handled.", "%(n)d suggestions are marked as handled.", "n"),
-        ),
-        "status": (
-            "status",
-            ngettext_lazy("%(n)d suggestion has a new status.", "%(n)d suggestions have a new status.", "n"),
-        ),
-        "category": (
-            "category",
-            ngettext_lazy(
-                "%(n)d suggestion is in another category.", "%(n)d suggestions are in another category.", "n"
-            ),
-        ),
-        "assign": (
-            "responsible",
-            ngettext_lazy("%(n)d suggestion is assigned.", "%(n)d suggestions are assigned.", "n"),
-        ),
-        "trash": ("", ngettext_lazy("%(n)d suggestion is in the trash.", "%(n)d suggestions are in the trash.", "n")),
-    }
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
         page = self.read_page()
@@ -161,28 +149,25 @@ class InboxPage(ForumTeamPage):
         categories = account.categories.filter(id=OuterRef("category_id"))
         responsible = account.users.filter(id=OuterRef("responsible_id"))
         columns = ("id", "title", "kind", "private", "approved", "votes_cache", "comments_cache", "created_at")
-        status = {f"status_{name}": F(f"status__{name}") for name in ("code", "name", "color")}
         rows = posts.values(
             *columns,
-            "updated_at",
+            *("updated_at", "status__code", "status__name", "status__color"),
             beginning=Left("content", EXCERPT_SOURCE_LENGTH),
             nick=F("user__name"),
             login=F("user__login"),
             category_name=Subquery(categories.values("name")),
             responsible=Subquery(responsible.values("name")),
-            **status,
         )[page.start : page.stop]
-        return [self.as_item(row) for row in rows]
-
-    @staticmethod
-    def as_item(row: ValuesRow) -> dict[str, object]:
-        status = {name: row.pop(f"status_{name}") for name in ("code", "name", "color")}
-        return row | {
-            "status": Status(kind=Status.Kind.POST, **status),
-            "excerpt": excerpt(row["beginning"], max_length=EXCERPT_LENGTH),
-            "is_private": row["private"] or row["kind"] == Post.Kind.PRIVATE,
-            "version": row["updated_at"].isoformat(),
-        }
+        return [
+            row
+            | {
+                "status": pop_status(row),
+                "excerpt": excerpt(row["beginning"], max_length=EXCERPT_LENGTH),
+                "is_private": row["private"] or row["kind"] == Post.Kind.PRIVATE,
+                "version": row["updated_at"].isoformat(),
+            }
+            for row in rows
+        ]
 
     def show(
         self, form: BulkForm, rows: list[ValuesRow], page: paging.ListPage, *, status: int = 200, **context: Any
@@ -194,6 +179,8 @@ class InboxPage(ForumTeamPage):
         panels = render_row_panels("inbox", request, [row["id"] for row in rows[: page.size]])
         for row in rows:
             row["panel"] = panels.get(row["id"])
+        shows_waiting = self.tab == "unapproved" and page.number == 1
+        waiting = inbox.waiting_comments(request.account, request.forum.id) if shows_waiting else []
         defaults: dict[str, Any] = {"selected": set(), "failed_elsewhere": []}
         return self.render(
             http_status=status,
@@ -203,7 +190,7 @@ class InboxPage(ForumTeamPage):
             form=form,
             shortcuts=SHORTCUTS,
             posts=rows[: page.size],
-            waiting_comments=self.waiting_comments(page),
+            waiting_comments=waiting,
             page=page,
             more=len(rows) > page.size,
             is_too_slow=self.is_too_slow,
@@ -214,31 +201,23 @@ class InboxPage(ForumTeamPage):
             **(defaults | context),
         )
 
-    def waiting_comments(self, page: paging.ListPage) -> list[Comment]:
-        """Return the comments that wait for approval, for the first page of that tab."""
-        if self.tab != "unapproved" or page.number > 1:
-            return []
-        return inbox.waiting_comments(self.request.account, self.request.forum.id)
-
     def post(self, request: ForumRequest, **kwargs: Any) -> HttpResponse:
         action, page = request.POST.get("do", ""), self.read_page()
-        if action not in self.ACTIONS:
+        if action not in MESSAGES:
             return error_response(request, HTTPStatus.BAD_REQUEST)
         texts = request.POST.getlist("id")[: page.size]
         ids = list(dict.fromkeys(id for text in texts if (id := parse_id(text)) is not None))
         form = BulkForm(request.POST, request=self.request)
-        name, _message = self.ACTIONS[action]
+        name = FIELDS.get(action)
         if not ids:
             messages.error(request, _("Select one or more suggestions first."))
             return self.go_back(page.number)
-        value = form.cleaned_data.get(name) if form.is_valid() else None
+        value = form.cleaned_data.get(name) if name and form.is_valid() else None
         if name and not value:
             error = _("Choose a value for “%(field)s” first.") % {"field": form.fields[name].label}
-            return self.show_failure(form, page, selected=set(ids), error=error)
-        errors: dict[int, str] = {}
-        for id in ids:
-            if (reason := self.carry_out(action, id, value)) is not None:
-                errors[id] = reason
+            return self.show_failure(form, page, {}, selected=set(ids), error=error)
+        reasons = {id: self.carry_out(action, id, value) for id in ids}
+        errors = {id: reason for id, reason in reasons.items() if reason is not None}
         return self.report(form, page, action, done=len(ids) - len(errors), errors=errors)
 
     def carry_out(self, action: str, id: int, value: object) -> str | None:
@@ -272,43 +251,27 @@ class InboxPage(ForumTeamPage):
     def report(
         self, form: BulkForm, page: paging.ListPage, action: str, *, done: int, errors: dict[int, str]
     ) -> HttpResponse:
-        success = str(self.ACTIONS[action][1] % {"n": done})
+        success = str(MESSAGES[action] % {"n": done})
         if not errors:
             messages.success(self.request, success)
             return self.go_back(page.number)
-        failure = ngettext(
-            "%(n)d suggestion could not be changed.", "%(n)d suggestions could not be changed.", len(errors)
-        ) % {"n": len(errors)}
-        return self.show_failure(
-            form, page, selected=set(errors), error=f"{success} {failure}" if done else failure, errors=errors
-        )
+        number = len(errors)
+        text = ngettext("%(n)d suggestion could not be changed.", "%(n)d suggestions could not be changed.", number)
+        error = f"{success} {text % {'n': number}}" if done else text % {"n": number}
+        return self.show_failure(form, page, errors, selected=set(errors), error=error)
 
     def show_failure(
-        self,
-        form: BulkForm,
-        page: paging.ListPage,
-        *,
-        selected: set[int],
-        error: str,
-        errors: dict[int, str] | None = None,
+        self, form: BulkForm, page: paging.ListPage, errors: dict[int, str], *, selected: set[int], error: str
     ) -> HttpResponse:
         """Return the page with an error at the top, and with the `errors` of suggestions, even of those that the tab no longer shows."""
-        errors = errors or {}
         rows = self.rows(page)
         for row in rows:
             row["error"] = errors.get(row["id"])
         ids_elsewhere = errors.keys() - {row["id"] for row in rows[: page.size]}
         titles = dict(self.posts.filter(id__in=ids_elsewhere).values_list("id", "title")) if ids_elsewhere else {}
         elsewhere = [(titles.get(id, str(id))[:MAX_TITLE_LENGTH], errors[id]) for id in sorted(ids_elsewhere)]
-        return self.show(
-            form,
-            rows,
-            page,
-            status=HTTPStatus.UNPROCESSABLE_ENTITY,
-            selected=selected,
-            error=error,
-            failed_elsewhere=elsewhere,
-        )
+        context = {"selected": selected, "error": error, "failed_elsewhere": elsewhere}
+        return self.show(form, rows, page, status=HTTPStatus.UNPROCESSABLE_ENTITY, **context)
 
     def go_back(self, page: int) -> HttpResponse:
         query = {**self.tab_parameter, **self.team_filter.parameters}

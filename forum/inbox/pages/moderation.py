@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import F, OuterRef, Subquery
+from django.db.models import F, OuterRef, Q, Subquery
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -20,7 +20,7 @@ from forum.forums.requests import ForumUserRequest
 from forum.inbox import tabs as inbox
 from forum.inbox.pages.inbox import links_of_tabs
 from forum.posts.models import Post
-from forum.posts.pages.writing import EditPostForm
+from forum.posts.pages import EditPostForm
 from forum.team_tools.pages import ForumTeamPage, PostInTrash
 from forum.texts.markdown import render
 
@@ -42,14 +42,12 @@ class ModerationPage(ForumTeamPage):
             return redirect("forum-moderation")
         more = len(rows) > page.size
         for post in rows:
-            if post.content_html is None:
-                post.content_html = render(post.content)
+            post.content_html = post.content_html or render(post.content)
         comments = inbox.waiting_comments(request.account, request.forum.id) if page.number == 1 else []
         return self.render(section="inbox", posts=rows[: page.size], waiting_comments=comments, page=page, more=more)
 
     @property
     def row_id(self) -> int:
-        """The id of the post or of the comment."""
         return parse_id(self.request.POST.get("id")) or 0
 
     def check_version(self, field: str, current: str) -> None:
@@ -180,7 +178,7 @@ class ReportedPage(ForumTeamPage):
         account, forum_id = self.request.account, self.request.forum.id
         posts = {row.id: ReportedText(row) for row in inbox.reported_posts(account, forum_id)}
         comments = {row.id: ReportedText(row) for row in inbox.reported_comments(account, forum_id)}
-        reports = account.content_reports.open().about(post_ids=posts, comment_ids=comments)
+        reports = account.content_reports.open().filter(Q(post_id__in=list(posts)) | Q(comment_id__in=list(comments)))
         for post_id, comment_id, reason, number in reports.count_by_reason():
             text = posts[post_id] if post_id is not None else comments[comment_id]
             text.reasons.append((str(ContentReport.Reason(reason).label), number))

@@ -1,67 +1,58 @@
 """The base of pages that list suggestions, the links to them, and the suggestions that the user of a request may see."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from django.db.models import Model, QuerySet
 from django.db.models.functions import Left
-from django.http import Http404
+from django.http import Http404, QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext, pgettext_lazy
+from django.utils.translation import gettext_lazy as _
 
-from accounts.statuses.models import Status
+from accounts.account.models import Account
+from accounts.statuses.models import Status, status_name
+from accounts.tags.models import Tag
 from accounts.users.names import public_name
 from core.db.prepared import prepared
-from core.db.tenancy import account_of
 from core.db.text import replace_non_xml
 from core.http import throttling
 from core.registry import registry
 from core.rows.access import prepared_access
 from core.rows.trash import limit
 from core.search.queries import MAX_QUERY_LENGTH
+from forum.categories.models import Category
 from forum.forums.pages.base import ForumPage, PostNotFound
 from forum.forums.requests import ForumRequest
+from forum.lists.facets import FacetSelection
 from forum.lists.queries import PostKind, PostQuerySet
 from forum.texts.markdown import excerpt
 
 if TYPE_CHECKING:
     from forum.posts.models import Post
 
-
 # Lengths in characters: of the Markdown that an excerpt is made from, and of an excerpt.
 EXCERPT_SOURCE_LENGTH, EXCERPT_LENGTH = 600, 200
-
-
 COLUMNS = (
-    "id",
-    "title",
-    Left("content", EXCERPT_SOURCE_LENGTH),
-    "status__code",
-    "status__name",
-    "status__color",
-    "votes_cache",
-    "comments_cache",
-    "created_at",
-    "user__name",
-    "private",
-    "kind",
-    "approved",
-    "tags",
-    "client_id",
-    "contact_id",
+    *("id", "title", Left("content", EXCERPT_SOURCE_LENGTH), "status__code", "status__name", "status__color"),
+    *("votes_cache", "comments_cache", "created_at", "user__name", "private", "kind", "approved", "tags"),
+    *("client_id", "contact_id"),
 )
-
-
 NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
+
+
+def pop_status(row: dict[str, Any]) -> Status:
+    """Take the columns of the status from a row, and return the status."""
+    columns = {name: row.pop(f"status__{name}") for name in ("code", "name", "color")}
+    return Status(kind=Status.Kind.POST, **columns)
 
 
 def as_list_item(row: tuple[Any, ...]) -> dict[str, Any]:
     """Return a row of `COLUMNS` as the templates of lists expect it."""
     post = dict(zip(NAMES, row, strict=True))
-    post["status"] = Status(
-        kind=Status.Kind.POST, **{name: post.pop(f"status__{name}") for name in ("code", "name", "color")}
-    )
+    post["status"] = pop_status(post)
     post["excerpt"] = excerpt(post["content"], max_length=EXCERPT_LENGTH)
     post["nick"] = public_name(post["user__name"])
     post["is_private"] = post["private"] or post["kind"] == PostKind.PRIVATE
@@ -112,17 +103,6 @@ def route_of_former_path(path: str | None) -> str | None:
 
 
 class PostsPage(ForumPage):
-    """The base of pages that list suggestions."""
-
-    def read_status(self) -> Status | None:
-        """Return the status with the code in the query, or None without a code. Raise Http404 if there is no such status."""
-        if not (code := self.request.GET.get("status")):
-            return None
-        status = self.request.account.statuses.filter(kind=Status.Kind.POST, code=replace_non_xml(code)).first()
-        if status is None:
-            raise Http404
-        return status
-
     def read_query(self) -> str:
         """Return the text to search for. Count the search against the limit of searches."""
         q = replace_non_xml(self.request.GET.get("q", ""))[:MAX_QUERY_LENGTH].strip()
@@ -150,7 +130,7 @@ def _customer_names(
     """Build the query for the ids and names of customers. All resources of an account share one sequence of ids."""
     access = prepared_access(responsible_ids)
     queries = [
-        limit(customer.rows_of(account_of(account_id)), access).filter(id__any=ids).order_by().values_list("id", "name")
+        limit(customer.rows_of(Account(id=account_id)), access).filter(id__any=ids).order_by().values_list("id", "name")
         for customer in registry.customers()
     ]
     found: QuerySet[Model, object] = queries[0].union(*queries[1:], all=True)
@@ -191,3 +171,80 @@ def find_post(request: ForumRequest, id: int, *, locked: bool = False, include_m
         raise PostMerged(original) if original is not None else PostNotFound
     post.requires_approval = request.forum.approval
     return post
+
+
+# The kinds that a form offers.
+KINDS = [
+    (PostKind.SUGGESTION, _("Suggestion")),
+    (PostKind.ERROR, _("Bug")),
+    (PostKind.QUESTION, _("Question")),
+    (PostKind.PRAISE, _("Praise")),
+]
+KIND_NAMES: dict[str, object] = {**{kind.value: name for kind, name in KINDS}, PostKind.PRIVATE.value: _("Private")}
+
+
+def kind_name(kind: str) -> str:
+    return str(KIND_NAMES.get(kind, kind))
+
+
+@dataclass(frozen=True)
+class Filters:
+    """The values by which a list is filtered. None stands for all values."""
+
+    category: Category | None = None
+    status: Status | None = None
+    kind: str | None = None
+    tag: str | None = None
+
+    @classmethod
+    def read(cls, parameters: QueryDict, categories: Iterable[Category], statuses: Iterable[Status]) -> "Filters":
+        """Return the filters in a query string. Raise Http404 for a category, status or kind that does not exist.
+
+        A tag that no post has is allowed, and the list is empty: links with a tag must work even after the tag was removed from all posts.
+        """
+        category = status = None
+        if id := parameters.get("category"):
+            category = next((row for row in categories if str(row.id) == id), None)
+            if category is None:
+                raise Http404
+        if code := parameters.get("status"):
+            status = next((row for row in statuses if row.code == code), None)
+            if status is None:
+                raise Http404
+        kind = parameters.get("kind") or None
+        if kind is not None and kind not in KIND_NAMES:
+            raise Http404
+        tag = replace_non_xml(parameters.get("tag", ""))[: Tag.MAX_LENGTH].strip() or None
+        return cls(category, status, kind, tag)
+
+    @property
+    def selection(self) -> FacetSelection:
+        category_id = self.category.id if self.category else None
+        status_id = self.status.id if self.status else None
+        return FacetSelection(category_id, status_id, self.kind, self.tag)
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        return {
+            "category": self.category and self.category.id,
+            "status": self.status and self.status.code,
+            "kind": self.kind,
+            "tag": self.tag,
+        }
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The names of the selected values, by the name of their filter."""
+        names = {
+            "category": self.category and self.category.name,
+            "status": self.status and status_name(self.status),
+            "kind": self.kind and str(KIND_NAMES[self.kind]),
+            "tag": self.tag,
+        }
+        return {filter: name for filter, name in names.items() if name}
+
+    def __bool__(self) -> bool:
+        return self != Filters()
+
+    def remove(self, filter: str) -> "Filters":
+        return replace(self, **{filter: None})

@@ -1,7 +1,6 @@
 """Atom feeds (RFC 4287) and the sitemap of a forum."""
 
 from datetime import datetime
-from typing import Any
 
 from django.db import InterfaceError, OperationalError
 from django.db.models import Case, When
@@ -25,14 +24,14 @@ from forum.lists.pages.base import (
     DEFAULT_ORDER,
     EXCERPT_LENGTH,
     EXCERPT_SOURCE_LENGTH,
+    Filters,
     PostsPage,
     category_list_path,
     query_string,
     read_order,
 )
-from forum.lists.pages.filters import Filters
 from forum.lists.queries import sitemap_entries
-from forum.lists.whole_forum import page_of_forum
+from forum.lists.whole_forum import ForumList
 from forum.texts.markdown import excerpt
 
 MAX_ENTRIES = 25
@@ -41,14 +40,9 @@ MAX_HTML_LENGTH = 16_384
 # One statement reads all posts of the sitemap.
 MAX_SITEMAP_POSTS = 1000
 COLUMNS = (
-    "id",
-    "title",
-    Left("content", EXCERPT_SOURCE_LENGTH),
+    *("id", "title", Left("content", EXCERPT_SOURCE_LENGTH)),
     Case(When(LessThanOrEqual(Length("content_html"), MAX_HTML_LENGTH), then="content_html")),
-    "created_at",
-    "updated_at",
-    "user__name",
-    "tags",
+    *("created_at", "updated_at", "user__name", "tags"),
 )
 
 
@@ -63,17 +57,11 @@ class FeedPage(PostsPage):
 
     def get(self, request: ForumRequest) -> HttpResponse:
         account, forum, parameters = request.account, request.forum, request.GET
-        filters = Filters.read(
-            parameters, account.categories.of_forum(forum.id), account.statuses_of_kind(Status.Kind.POST)
-        )
+        categories, statuses = account.categories.of_forum(forum.id), account.statuses_of_kind(Status.Kind.POST)
+        filters = Filters.read(parameters, categories, statuses)
         order = read_order(parameters.get("order"), "new")
         q = self.read_query()
-        options: dict[str, Any] = {"account": account, "forum_id": forum.id, "selection": filters.selection}
-        options |= {"start": 0, "size": MAX_ENTRIES}
-        if q:
-            rows = account.posts.search(q, None, COLUMNS, **options)
-        else:
-            rows = page_of_forum(None, COLUMNS, order=order, **options)
+        posts = ForumList(account, forum.id, None, COLUMNS, start=0, size=MAX_ENTRIES, selection=filters.selection)
         base = base_url(request)
         query = {**filters.parameters, "q": q}
         address = base + reverse("forum-feed") + query_string(order="" if q or order == "new" else order, **query)
@@ -90,7 +78,9 @@ class FeedPage(PostsPage):
             feed_guid=address,
             opened_at=forum.created_at,
         )
-        for id, title, beginning, html, created_at, updated_at, name, tags in rows:
+        for id, title, beginning, html, created_at, updated_at, name, tags in (
+            posts.search(q) if q else posts.page(order)
+        ):
             link = base + path_with_id("forum-post", id)
             if html is None:
                 html = format_html("<p>{}</p>", excerpt(beginning, max_length=EXCERPT_LENGTH))

@@ -1,18 +1,19 @@
 """The lists of suggestions: of the whole forum, with filters, of a category, of the user, and the roadmap."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext
 
 from accounts.account.models import Account
-from accounts.statuses.models import Status
-from core.api import paging
+from accounts.statuses.models import Status, status_name
 from core.db.prepared import prepared
-from core.db.tenancy import account_of, fold
+from core.db.tenancy import fold
+from core.db.text import replace_non_xml
 from core.db.time_limit import TooSlow
 from core.pages.base import base_url, redirect
 from core.pages.errors import error_sentence
@@ -20,12 +21,14 @@ from core.pages.navigation import render_row_panels
 from forum.categories.models import Category, categories_in_order
 from forum.forums.models import Forum
 from forum.forums.requests import ForumRequest, ForumUserRequest
-from forum.lists.facets import count_facets
+from forum.lists.facets import Facets, count_facets
 from forum.lists.pages.base import (
     COLUMNS,
     DEFAULT_ORDER,
+    KIND_NAMES,
     ORDER_LABELS,
     ORDERS,
+    Filters,
     PostsPage,
     as_list_item,
     category_list_path,
@@ -33,9 +36,9 @@ from forum.lists.pages.base import (
     read_order,
     route_of_former_path,
 )
-from forum.lists.pages.filters import FilterGroup, Filters, filter_groups
+from forum.lists.queries import posts_by_votes
 from forum.lists.team_filters import TeamFilter, read_team_filter, team_orders
-from forum.lists.whole_forum import page_of_forum, page_of_team
+from forum.lists.whole_forum import ForumList
 
 # Links to the lists of categories existed before the order by trend. These lists still have the newest suggestions first.
 DEFAULT_CATEGORY_ORDER = "new"
@@ -68,18 +71,26 @@ class PostListPage(PostsPage):
         team_order = further.get(order)
         team_filter = read_team_filter(request.GET, account, request.user)
         q = self.read_query()
-        links = Links(category, filters, team_filter, q, order, is_default_order=order == default_order)
+        own_order = "" if q or order == default_order else order
+        links = Links(category, filters, team_filter, q, order, own_order)
+        selected = (COLUMNS, page.start, page.size + 1, filters.selection, team_filter)
+        forum_list = ForumList(account, forum.id, request.user, *selected)
         groups: list[FilterGroup] = []
         rows: list[tuple[Any, ...]] = []
         shows_similar = is_too_slow = False
         try:
             if q:
-                rows, shows_similar = self.search(q, filters, team_filter, page)
+                rows = forum_list.search(q)
+                if not rows and not filters and not team_filter and page.number == 1:
+                    rows = account.posts.similar_to(
+                        q, COLUMNS, account=account, forum_id=forum.id, already_searched=True
+                    )
+                    shows_similar = bool(rows)
             else:
                 is_team = request.user is not None and request.user.is_team
                 facets = count_facets(account.id, forum.id, filters.selection, include_closed=is_team)
-                groups = filter_groups(filters, facets, categories, statuses, links.link_filtered)
-                rows = self.rows(order, filters, team_filter, page, matches=facets.total)
+                groups = links.filter_groups(facets, categories, statuses)
+                rows = forum_list.page(team_order or order, matches=facets.total)
         except TooSlow:
             is_too_slow = True
         if not rows and page.number > 1 and not is_too_slow:
@@ -89,6 +100,7 @@ class PostListPage(PostsPage):
             panels = render_row_panels("posts", request, [post["id"] for post in posts])
             for post in posts:
                 post["panel"] = panels.get(post["id"])
+        hidden = {"order": own_order, **links.own_filters.parameters, "q": q}
         labels = ORDER_LABELS | {name: further[name].label for name in further}
         return self.render(
             http_status=422 if team_filter.errors else 200,
@@ -100,9 +112,7 @@ class PostListPage(PostsPage):
             chips=links.link_removals(),
             hidden_fields=[(name, value) for name, value in links.own_parameters.items() if value],
             team_filter=team_filter,
-            team_filter_form=team_filter.render_form(
-                links.path, {"order": links.own_order, **links.own_filters.parameters, "q": q}
-            ),
+            team_filter_form=team_filter.render_form(links.path, hidden),
             errors=[error_sentence(error) for error in team_filter.errors],
             is_too_slow=is_too_slow,
             cleared=links.path + query_string(q=q),
@@ -128,36 +138,6 @@ class PostListPage(PostsPage):
             title=title_of(q, category, links.own_filters),
             **self.list_context(posts),
         )
-
-    def rows(
-        self, order: str, filters: Filters, team_filter: TeamFilter, page: paging.ListPage, *, matches: int
-    ) -> list[tuple[Any, ...]]:
-        """Return the rows of the list. `matches` is the number of suggestions with the filters. Raise `TooSlow`."""
-        user, options = self.request.user, self.row_options(filters, page)
-        team_order = team_orders(user).get(order)
-        if user is None or (team_order is None and not team_filter):
-            return page_of_forum(user, COLUMNS, **options, matches=matches, order=order)
-        return page_of_team(user, COLUMNS, **options, team_filter=team_filter, order=team_order or order)
-
-    def row_options(self, filters: Filters, page: paging.ListPage) -> dict[str, Any]:
-        """Return the arguments of the functions that read the rows."""
-        selected = {"account": self.request.account, "forum_id": self.request.forum.id, "selection": filters.selection}
-        return selected | {"start": page.start, "size": page.size + 1}
-
-    def search(
-        self, q: str, filters: Filters, team_filter: TeamFilter, page: paging.ListPage
-    ) -> tuple[list[tuple[Any, ...]], bool]:
-        """Return the rows of a search, and whether these are similar suggestions because the whole forum has no match.
-
-        Raise `TooSlow` if the filter of the team takes too long.
-        """
-        account, forum = self.request.account, self.request.forum
-        options = self.row_options(filters, page)
-        rows = account.posts.search(q, self.request.user, COLUMNS, **options, team_filter=team_filter)
-        if rows or filters or team_filter or page.number > 1:
-            return rows, False
-        similar = account.posts.similar_to(q, COLUMNS, account=account, forum_id=forum.id, already_searched=True)
-        return similar, bool(similar)
 
 
 class OwnPostsPage(PostsPage):
@@ -187,22 +167,39 @@ class OwnPostsPage(PostsPage):
 
 @prepared(account_id=int)
 def _statuses(account_id: int) -> QuerySet[Status]:
-    account: Account = account_of(account_id)
+    account = Account(id=account_id)
     return account.statuses_of_kind(Status.Kind.POST)
+
+
+@dataclass(frozen=True)
+class FilterOption:
+    """A value of a filter, with the path of the list with this value instead of the present one."""
+
+    name: str
+    path: str
+    count: int
+    is_selected: bool
+    # The colour of a status.
+    color: str | None = None
+
+
+@dataclass(frozen=True)
+class FilterGroup:
+    """A filter with its values, and with the path of the list without the filter."""
+
+    key: str
+    title: str
+    any_name: str
+    any_path: str
+    options: list[FilterOption]
+    is_selected: bool
 
 
 class Links:
     """The links from a list to itself with other parameters, and to other lists."""
 
     def __init__(
-        self,
-        category: Category | None,
-        filters: Filters,
-        team_filter: TeamFilter,
-        q: str,
-        order: str,
-        *,
-        is_default_order: bool,
+        self, category: Category | None, filters: Filters, team_filter: TeamFilter, q: str, order: str, own_order: str
     ) -> None:
         self.filters, self.team_filter, self.q, self.order = filters, team_filter, q, order
         self.home = reverse("forum-suggestions")
@@ -210,8 +207,53 @@ class Links:
         # The filters that are not part of the path.
         self.own_filters = filters if category is None else filters.remove("category")
         self.own_parameters = {**self.own_filters.parameters, **team_filter.parameters}
-        self.own_order = "" if q or is_default_order else order
-        self.parameters = {"order": self.own_order, **self.own_parameters, "q": q}
+        self.parameters = {"order": own_order, **self.own_parameters, "q": q}
+
+    def filter_groups(self, facets: Facets, categories: list[Category], statuses: list[Status]) -> list[FilterGroup]:
+        """Return the filters with their values. Values that no post has are left out, except categories and selected values."""
+        # The name, the title, the name for all values, and each value with its name, the number of its posts, and the colour of a status.
+        values: list[tuple[str, str, str, list[tuple[Any, str, int, str | None]]]] = [
+            (
+                "category",
+                gettext("Categories"),
+                gettext("All categories"),
+                [(row, row.name, facets.categories.get(row.id, 0), None) for row in categories],
+            ),
+            (
+                "status",
+                gettext("Status"),
+                gettext("Any status"),
+                [(row, status_name(row), facets.statuses.get(row.id, 0), row.color or "") for row in statuses],
+            ),
+            (
+                "kind",
+                gettext("Kind"),
+                gettext("Any kind"),
+                [(kind, str(name), facets.kinds.get(kind, 0), None) for kind, name in KIND_NAMES.items()],
+            ),
+            (
+                "tag",
+                gettext("Tags"),
+                gettext("Any tag"),
+                [(tag, tag, count, None) for tag, count in facets.tags.items()],
+            ),
+        ]
+        groups = []
+        for key, title, any_name, choices in values:
+            selected = getattr(self.filters, key)
+            options = [
+                FilterOption(
+                    name, self.link_filtered(replace(self.filters, **{key: value})), count, value == selected, color
+                )
+                for value, name, count, color in choices
+                if count or value == selected or key == "category"
+            ]
+            # A filter with a single value offers no choice, unless it can be removed.
+            is_offered = key == "tag" or (key != "category" and selected is not None)
+            if len(options) > 1 or (options and is_offered):
+                any_path = self.link_filtered(self.filters.remove(key))
+                groups.append(FilterGroup(key, title, any_name, any_path, options, selected is not None))
+        return groups
 
     def link_list(self, **parameters: object) -> str:
         """Return the path of this list with other parameters."""
@@ -253,9 +295,8 @@ def describe(forum: Forum, category: Category | None) -> str:
     if category is not None:
         text = gettext("Suggestions for %(forum)s about %(category)s: read them, vote, and add your own.")
         return text % {"forum": forum.name, "category": category.name}
-    return forum.description or (
-        gettext("Suggestions for %(forum)s: read them, vote, and add your own.") % {"forum": forum.name}
-    )
+    text = gettext("Suggestions for %(forum)s: read them, vote, and add your own.")
+    return forum.description or text % {"forum": forum.name}
 
 
 MAX_COLUMN_POSTS = 20
@@ -268,8 +309,8 @@ class RoadmapPage(PostsPage):
 
     def get(self, request: ForumRequest) -> HttpResponse:
         account, forum = request.account, request.forum
-        if status := self.read_status():
-            return self.render_status(status)
+        if code := replace_non_xml(request.GET.get("status", "")):
+            return self.render_status(get_object_or_404(account.statuses, kind=Status.Kind.POST, code=code))
         board = account.posts.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=MAX_COLUMN_POSTS)
         columns = [(status, [as_list_item(row) for row in rows], more) for status, rows, more in board]
         return self.render(
@@ -281,14 +322,9 @@ class RoadmapPage(PostsPage):
 
     def render_status(self, status: Status) -> HttpResponse:
         request, page = self.request, self.read_page()
-        rows = request.account.posts.in_status(
-            COLUMNS,
-            account=request.account,
-            forum_id=request.forum.id,
-            status_id=status.id,
-            start=page.start,
-            size=page.size + 1,
-        )
+        selection = {"account_id": request.account.id, "forum_id": request.forum.id, "status_id": status.id}
+        limits = {"start": page.start, "size": page.size + 1} if page.start else {"limit": page.size + 1}
+        rows = posts_by_votes(**selection, columns=COLUMNS, **limits)
         if not rows and page.number > 1:
             raise Http404
         query = query_string(status=status.code, page=page.number if page.number > 1 else None)

@@ -22,7 +22,7 @@ def test_it_works(acme, post):
 
 
 def test_it_leads_to_the_page_with_the_comment(acme, post, monkeypatch):
-    for module in ("forum.posts.pages.reading", "forum.comments.pages"):
+    for module in ("forum.posts.pages", "forum.comments.pages"):
         monkeypatch.setattr(f"{module}.COMMENTS_PER_PAGE", 2)
     # Visitors do not see the internal comment, so the other comments are on other pages for them.
     created = [post.comment(by=acme.bob, text="Text", internal=number == 0) for number in range(5)]

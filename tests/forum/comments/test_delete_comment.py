@@ -131,7 +131,7 @@ def test_an_ended_session_leads_to_the_sign_in_page(acme, post, comment):
 
 
 def test_the_user_stays_on_the_page_of_a_long_list(acme, post, monkeypatch):
-    for module in ("forum.posts.pages.reading", "forum.comments.pages"):
+    for module in ("forum.posts.pages", "forum.comments.pages"):
         monkeypatch.setattr(f"{module}.COMMENTS_PER_PAGE", 2)
     alice = acme.page(acme.alice)
     created = [make_comment(post, acme.bob) for _ in range(5)]

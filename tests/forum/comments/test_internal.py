@@ -92,7 +92,7 @@ def test_the_team_reads_them_on_the_page(acme, post, monkeypatch):
     [internal] = page.html.select(".comment.internal")
     assert "Internal" in internal.select_one(".badge:last-of-type").get_text()
     # They are on the pages of comments for the team alone.
-    monkeypatch.setattr("forum.posts.pages.reading.COMMENTS_PER_PAGE", 1)
+    monkeypatch.setattr("forum.posts.pages.COMMENTS_PER_PAGE", 1)
     assert SECRET in acme.page(acme.bob).get(f"/app/posts/{post.id}?page=2")
     acme.page(acme.carol).get(f"/app/posts/{post.id}?page=2", status=404)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from forum.comments.mentions import mentioned_ids
+from forum.comments.commenting import mentioned_ids
 from tests.support.factories import make_comment, make_post, make_user
 from tests.support.queries import capture_queries
 

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from forum.forums import limits
-from forum.forums.trust import TRUSTED_TEXTS
+from forum.forums.membership import TRUSTED_TEXTS
 from tests.support.factories import PASSWORD, make_comment, make_post, make_user
 from tests.support.membership import add
 from tests.support.queries import capture_queries

@@ -14,7 +14,7 @@ from forum.forums.membership import MAX_ADDRESSES, ForumAddress, ForumMember, re
 from forum.forums.models import Forum
 from forum.notifications.emails import send_notifications
 from forum.notifications.models import Notification
-from forum.notifications.recipients import notify, recipients_of
+from forum.notifications.recipients import notifications_of, notify
 from tests.support.assertions import read
 from tests.support.client import XMLClient
 from tests.support.codes import request_code, sign_in_with_code
@@ -251,9 +251,9 @@ def test_nobody_is_notified_of_a_forum_that_they_may_not_read(acme, board, plan,
     activity = Activity.objects.get(comment_id=comment.id)
     activity.comment = comment
     set_access(board, access)
-    assert {each.user_id for each in recipients_of(activity, plan, acme.account)} == {acme.alice.id}
+    assert {each.user_id for each in notifications_of(activity, plan, acme.account)} == {acme.alice.id}
     add(board, dora)
-    assert {each.user_id for each in recipients_of(activity, plan, acme.account)} == {acme.alice.id, dora.id}
+    assert {each.user_id for each in notifications_of(activity, plan, acme.account)} == {acme.alice.id, dora.id}
 
 
 def test_a_digest_does_not_name_a_closed_default_forum(acme, board):

@@ -6,8 +6,8 @@ import pytest
 
 from forum.lists import whole_forum
 from forum.lists.facets import FacetSelection
-from forum.lists.pages.filters import KIND_NAMES
-from forum.lists.whole_forum import page_of_forum
+from forum.lists.pages.base import KIND_NAMES
+from forum.lists.whole_forum import ForumList
 from forum.posts.models import Post
 from tests.support.factories import make_category, make_post
 from tests.support.reading import make_private, titles
@@ -75,12 +75,12 @@ def test_filters_combine(acme, posts, monkeypatch):
         if "tag" in selected:
             conditions["tags__contains"] = [selected["tag"]]
         expected = set(Post.objects.filter(**conditions).values_list("title"))
-        arguments = {"account": acme.account, "forum_id": acme.forum.id, "selection": FacetSelection(**selected)}
+        found_by = ForumList(acme.account, acme.forum.id, None, ("title",), 0, 10, FacetSelection(**selected))
         for order in ("trending", "commented"):
             found = []
             for max_collected in (1000, 0):
                 monkeypatch.setattr(whole_forum, "MAX_COLLECTED", max_collected)
-                found.append(page_of_forum(None, ("title",), **arguments, order=order, start=0, size=10))
+                found.append(found_by.page(order))
             assert found[0] == found[1], (selected, order)
             assert set(found[0]) == expected, (selected, order)
 

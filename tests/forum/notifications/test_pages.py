@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from accounts.users.models import User
-from forum.notifications.reminders import remind
+from forum.notifications.recipients import remind
 from tests.support.factories import make_comment, make_forum, make_post, make_task
 from tests.support.followers import run_followers
 from tests.support.queries import capture_queries

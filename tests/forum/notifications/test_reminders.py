@@ -8,10 +8,10 @@ from django.utils import timezone
 from core.changes.models import Change
 from core.jobs.registry import deadline
 from forum.activities.models import Activity
-from forum.notifications import reminders
+from forum.notifications import recipients
 from forum.notifications.emails import send_due_notifications
 from forum.notifications.models import Notification
-from forum.notifications.reminders import remind
+from forum.notifications.recipients import remind
 from forum.posts.models import Post
 from tests.support.factories import make_task, make_user
 from tests.support.followers import run_followers
@@ -101,7 +101,7 @@ def test_it_notifies_nobody_who_may_not_or_does_not_want_to_know(acme):
 
 
 def test_it_reminds_in_all_accounts_in_batches(acme, other, monkeypatch):
-    monkeypatch.setattr(reminders, "BATCH_SIZE", 2)
+    monkeypatch.setattr(recipients, "REMINDER_BATCH_SIZE", 2)
     for number in range(3):
         make_due_task(acme, f"Task {number}", scheduled_at=ago(minutes=10 - number))
     make_task(other.mallory, "Other", responsible_id=other.mallory.id, scheduled_at=ago(minutes=1))

@@ -4,8 +4,8 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from forum.forums.membership import TRUSTED_TEXTS
 from forum.forums.models import Forum
-from forum.forums.trust import TRUSTED_TEXTS
 from forum.posts.models import Post
 from tests.support.factories import make_category, make_post
 from tests.support.tables import table

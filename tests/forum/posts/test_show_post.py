@@ -1,8 +1,8 @@
 """The page of a suggestion."""
 
 from forum.comments.models import Comment
+from forum.posts import pages
 from forum.posts.models import Post
-from forum.posts.pages import reading
 from forum.votes.models import Vote
 from tests.support.factories import make_client, make_forum, make_post, make_task, make_user
 from tests.support.pages import Visitor
@@ -87,7 +87,7 @@ def test_older_rows_without_rendered_texts(acme):
 
 
 def test_pages_of_comments(acme, monkeypatch):
-    monkeypatch.setattr(reading, "COMMENTS_PER_PAGE", 2)
+    monkeypatch.setattr(pages, "COMMENTS_PER_PAGE", 2)
     post = make_post(acme.alice)
     for number in range(5):
         post.comment(by=acme.carol, text=f"Number {number}")

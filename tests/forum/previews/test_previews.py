@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 from PIL import Image
 
 from forum.forums.models import Forum
-from forum.previews import pictures as previews
-from forum.previews.pictures import Preview, drawable, load_font, wrap
+from forum.previews import pages as previews
+from forum.previews.pages import Preview, drawable, load_font, wrap
 from tests.support.client import Client
 from tests.support.factories import make_post
 from tests.support.reading import make_private, make_unapproved

@@ -10,6 +10,7 @@ from defusedxml import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.api.serializers import format_time
 from core.db.text import is_xml_text
 from forum.xml.documents import (
     CATEGORY,
@@ -21,7 +22,6 @@ from forum.xml.documents import (
     ElementType,
     array,
     document,
-    local_time,
 )
 from forum.xml.formats import XMLParser
 from tests.support.factories import make_category
@@ -124,7 +124,7 @@ def test_an_empty_list():
     ],
 )
 def test_times_are_in_the_time_zone_of_the_account(time, zone, expected):
-    assert local_time(time, ZoneInfo(zone)) == expected
+    assert format_time(time, ZoneInfo(zone)) == expected
 
 
 @settings(deadline=None)

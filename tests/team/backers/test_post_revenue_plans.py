@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from forum.lists.facets import NO_SELECTION
 from forum.lists.pages.base import COLUMNS
 from forum.lists.team_filters import team_orders
-from forum.lists.whole_forum import page_of_team
+from forum.lists.whole_forum import ForumList
 from forum.posts.sort_keys import ADD_MISSING
 from tests.support.database import without_triggers
 from tests.support.factories import make_saved_view
@@ -82,8 +81,7 @@ def test_a_page_reads_the_index_of_its_order(large, name):
     order, account = team_orders(large.alice)[name], large.account
 
     def read() -> list[tuple]:
-        forum = {"account": account, "forum_id": large.forum.id, "selection": NO_SELECTION}
-        return page_of_team(large.alice, COLUMNS, **forum, order=order, start=25, size=26)
+        return ForumList(account, large.forum.id, large.alice, COLUMNS, start=25, size=26).page(order)
 
     rows, statements = capture_parameters(read)
     assert len(rows) == 26
