@@ -12,11 +12,14 @@ from accounts.hosts.api_requests import APIRequest
 from core.api.lists import Paged
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
+from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
+from core.openapi.values import COUNT, ID, ID_OR_ZERO, NAME, array_of, object_of, one_of
 from core.search.queries import search_transaction
 from team.backers.post_revenue import page_by, stored_revenue
 from team.backers.queries import backers_of, order_by_revenue, revenue_of, total_revenue
 from team.backers.segments import PARAMETERS, SuggestionFilter
 from team.menu.api import TeamViewSet
+from team.summaries.api import REVENUE
 
 # The values of `order`, and the columns of `PostRevenue`.
 ORDERS = {"revenue": "total", "clients": "clients"}
@@ -94,3 +97,24 @@ class SuggestionRevenueViewSet(TeamViewSet, Paged):
 
         # Another transaction may have deleted a post.
         return self.get_paginated_response([represent(id) for id in ids if id in rows])
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+RESPONSES["list_clients_of_post"] = array_of(object_of(client_id=ID, name=NAME, revenue=REVENUE))
+RESPONSES["get_revenue_of_post"] = object_of(clients=COUNT, revenue=REVENUE)
+
+QUERY_PARAMETERS["list_posts_by_revenue"] = {
+    "order": {**one_of(ORDERS), "default": next(iter(ORDERS))},
+    "forum_id": ID_OR_ZERO,
+    "segment": {**ID_OR_ZERO, "description": "The id of a saved view of clients."},
+    "min_revenue": {
+        "type": "number",
+        "exclusiveMaximum": 10**14,
+        "exclusiveMinimum": -(10**14),
+        "description": "The smallest sum of open and won deals in the currency of the account.",
+    },
+    "min_clients": {"type": "integer", "minimum": 0, "maximum": 10**9 - 1},
+}
+RESPONSES["list_posts_by_revenue"] = array_of(
+    object_of(id=ID, forum_id=ID, title=NAME, status=NAME, votes=COUNT, clients=COUNT, revenue=REVENUE)
+)

@@ -12,6 +12,9 @@ from core.api.lists import Listing
 from core.api.serializers import ResourceSerializer
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
+from core.openapi.fields import describe_field
+from core.openapi.operations import BODIES
+from core.openapi.values import NAME, array_of, object_of, one_of
 from team.menu.api import TeamViewSet
 from team.merges.comparison import Choice
 from team.merges.models import Merge, MergeQuerySet
@@ -80,7 +83,10 @@ class NewContactMergeSerializer(ResourceSerializer):
     fields = MergeChoicesField()  # type: ignore[assignment]  # DRF's property has the name too, but keeps its fields elsewhere
 
 
-BODIES: dict[str, type[ResourceSerializer]] = {"client": NewClientMergeSerializer, "contact": NewContactMergeSerializer}
+MERGE_BODIES: dict[str, type[ResourceSerializer]] = {
+    "client": NewClientMergeSerializer,
+    "contact": NewContactMergeSerializer,
+}
 
 
 class MergeFilters(ListFilters):
@@ -111,7 +117,7 @@ class MergeViewSet(TeamViewSet, Listing):
 
     def merge(self, request: APIRequest, id: int) -> HttpResponse:
         def act() -> Merge:
-            serializer = BODIES[self.kind](data=self.body.get("merge"), context=self.get_serializer_context())
+            serializer = MERGE_BODIES[self.kind](data=self.body.get("merge"), context=self.get_serializer_context())
             self.check(merge=serializer)
             merged_id, choices = serializer.values[f"merged_{self.kind}_id"], serializer.values.get("fields") or {}
             rows = Merge.objects.all()
@@ -134,3 +140,13 @@ class MergeViewSet(TeamViewSet, Listing):
             return row
 
         return Response(self.represent(in_transaction(act)))
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+CHANGES = {"type": "object", "additionalProperties": object_of(before={}, after={})}
+describe_field(MergeChoicesField, request={"type": "object", "additionalProperties": one_of(Choice)})
+describe_field(ChangesField, response=CHANGES)
+describe_field(PairsField, response=array_of(array_of(NAME, minItems=2, maxItems=2)))
+describe_field(FieldNamesField, response=array_of(NAME))
+for key, serializer in MERGE_BODIES.items():
+    BODIES[f"merge_{key}s"] = {"merge": serializer}

@@ -9,6 +9,8 @@ from rest_framework.response import Response
 from accounts.hosts.api_requests import APIRequest
 from core.api.serializers import format_time
 from core.errors import FieldErrors
+from core.openapi.operations import RESPONSES
+from core.openapi.values import COUNT, NAME, NUMBER, TIME, array_of, object_of, or_null
 from team.menu.api import TeamViewSet
 from team.summaries.models import revenue_of, with_stored_values
 
@@ -35,3 +37,10 @@ class SummaryViewSet(TeamViewSet):
         if self.resource == "client":
             data["revenue"] = [asdict(total) for total in revenue_of(row.revenue, self.account)]
         return Response(data)
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+REVENUE = array_of(object_of(currency=NAME, open_deals=COUNT, open_sum=NUMBER, won_deals=COUNT, won_sum=NUMBER))
+SUMMARY = {"last_activity_at": TIME, "next_task_at": or_null(TIME)}
+RESPONSES["read_client_summary"] = object_of(SUMMARY, revenue=REVENUE)
+RESPONSES["read_contact_summary"] = RESPONSES["read_deal_summary"] = object_of(SUMMARY)
