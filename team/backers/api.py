@@ -15,8 +15,7 @@ from core.errors import FieldError, FieldErrors
 from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
 from core.openapi.values import COUNT, ID, ID_OR_ZERO, NAME, array_of, object_of, one_of
 from core.search.queries import search_transaction
-from team.backers.post_revenue import page_by, stored_revenue
-from team.backers.queries import backers_of, order_by_revenue, revenue_of, total_revenue
+from team.backers.models import backers_of, order_by_revenue, page_by, revenue_of, stored_revenue, total_revenue
 from team.backers.segments import PARAMETERS, SuggestionFilter
 from team.menu.api import TeamViewSet
 from team.summaries.api import REVENUE

@@ -12,9 +12,8 @@ from core.pages import panels
 from core.registry import registry
 from forum.forums.membership import SegmentSource, register_segment_source
 from forum.lists import team_filters
-from team.backers.pages.clients import render_backers_panel
-from team.backers.pages.suggestions import CustomerFilter, render_revenue, sees_all_revenue
-from team.backers.post_revenue import sort_by
+from team.backers.models import sort_by
+from team.backers.pages import CustomerFilter, render_backers_panel, render_revenue, sees_all_revenue
 from team.backers.revenue_changes import queue_all, register_revenue_changes
 from team.backers.segments import choices_of, conditions_of
 

@@ -1,4 +1,4 @@
-"""The queue of the rows on which the figures of suggestions depend (`team.backers.post_revenue`).
+"""The queue of the rows on which the figures of suggestions depend (`team.backers.models`).
 
 Derivations (`core.db.derived`) add the rows that are written. Changes of an outcome or of the currency of the account add the whole account.
 The forum queues the suggestions of votes (`forum.votes.models.VoteChange`), because a vote must release the row of its post before another
@@ -20,7 +20,7 @@ from crm.contacts.models import Contact
 from crm.deals.models import Deal
 from crm.user_links.models import UserLink
 from forum.posts.models import Post
-from team.backers.post_revenue import RevenueChange
+from team.backers.models import RevenueChange
 
 # The second run of a link finds the votes of transactions that did not see the link.
 SECOND_RUN_AFTER = timedelta(minutes=2)

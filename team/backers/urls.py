@@ -1,7 +1,7 @@
 from django.urls import path
 
 from team.backers.api import BackersViewSet, SuggestionRevenueViewSet
-from team.backers.pages.clients import BackersPage
+from team.backers.pages import BackersPage
 
 urlpatterns = [
     path("app/posts/<id:id>/clients", BackersPage.as_view(), name="team-post-clients"),

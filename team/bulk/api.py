@@ -30,8 +30,7 @@ from core.openapi.values import ID, NAME, array_of, object_of, one_of, or_null, 
 from team.bulk.actions import ACTIONS, BulkResult
 from team.bulk.models import MAX_LEFT_ALONE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, check_action
 from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery
-from team.lists.selection import matching_ids
+from team.lists.queries import ListQuery, matching_ids
 from team.menu.api import TeamViewSet
 
 # The maximum number of rows that a request selects by their ids. A query selects more.

@@ -25,12 +25,10 @@ from core.pages.creation import CreatingPage, Creation
 from core.pages.formatting import number_text
 from team.bulk.actions import Action, BulkResult
 from team.bulk.models import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
-from team.exports.pages import EXPORT, respond_with_csv, too_many
-from team.exports.streams import MAX_EXPORTED
+from team.exports.pages import EXPORT, MAX_EXPORTED, respond_with_csv, too_many
 from team.fields.names import people_of
 from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery
-from team.lists.selection import count_matching, matching_ids
+from team.lists.queries import ListQuery, count_matching, matching_ids
 from team.menu.pages import TeamPage, TeamRequest
 from team.merges.models import MODELS
 from team.merges.pages import MERGE, merge_path

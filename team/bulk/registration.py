@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 from core.registry import newest_id, registry
 from team.bulk.models import RESOURCES, actions_of
 from team.exports.pages import EXPORT
-from team.lists.selection import register_actions
+from team.lists.queries import register_actions
 from team.merges.models import MODELS
 from team.merges.pages import MERGE
 

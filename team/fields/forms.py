@@ -8,7 +8,7 @@ the form is shown again with both values, and submitting it again replaces the o
     if edit.save(request.account.clients.live().accessible_to(request.user).filter(id=client.id)): …
 
 Afterwards `edit.row` is the row as it is stored. `edit.form` has the errors, and `edit.conflicting` the value of somebody else.
-`EditFieldPage` (`team.records.pages.edit`) does this for a record, and for a cell of a list.
+`EditFieldPage` (`team.records.pages.record`) does this for a record, and for a cell of a list.
 """
 
 import json

@@ -1,6 +1,7 @@
-"""The query of a list: read from the parameters of its URL, and executed within limits of rows and time."""
+"""The query of a list: read from the parameters of its URL, and executed within limits of rows and time. The selection of its rows."""
 
 import re
+from array import array
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -12,6 +13,7 @@ from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.db.models.expressions import F, OrderBy, RawSQL
 from django.http import QueryDict
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -20,7 +22,7 @@ from accounts.users.models import User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
 from core.api.paging import ListPage
 from core.db.text import replace_non_xml
-from core.db.time_limit import TooSlow
+from core.db.time_limit import TooSlow, time_limit
 from core.errors import FieldError
 from core.rows.declared import FieldType
 from core.rows.last_changes import has_last_changes, last_changes_of, order_by_change
@@ -48,6 +50,14 @@ LISTS_OF_FILTERS = {
     "post_id": ("client", "deal"),
     **dict.fromkeys(DEAL_FILTERS, ("deal",)),
 }
+
+
+# The milliseconds that finding all rows of a query may take. A page of the list has a shorter limit.
+TIME_LIMIT_MS = 8000
+# The rows that one step reads from the cursor.
+STEP = 10_000
+# The values and labels of what can be done with selected rows, by resource. The rows of other lists can't be selected.
+ACTIONS: dict[str, list[tuple[str, str | Promise]]] = {}
 
 
 @dataclass
@@ -419,3 +429,31 @@ class ListQuery:
             if (condition.field.name, condition.operator) == ("closed", Operator.IS):
                 rows = rows.filter(completed_at__isnull=not condition.value)
         return rows
+
+
+def register_actions(resource: str, actions: Iterable[tuple[str, str | Promise]]) -> None:
+    """Offer actions for the selected rows of a list, after those that are offered already."""
+    ACTIONS.setdefault(resource, []).extend(actions)
+
+
+def count_matching(query: ListQuery, *, limit: int) -> int:
+    """Return the number of rows that match, or `limit + 1` if there are more. Raise `TooSlow`."""
+    if query.q:
+        return len(matching_ids(query, limit=limit))
+    with time_limit(TIME_LIMIT_MS), search_transaction(query.account.id):
+        return query.rows.order_by()[: limit + 1].count()
+
+
+def matching_ids(query: ListQuery, *, limit: int, ordered: bool = False) -> "array[int]":
+    """Return the ids of the rows that match, at most `limit + 1`. With `ordered`, they are in the order of the list. Raise `TooSlow`.
+
+    A search finds the same rows as the list. A cursor reads the ids of other queries, so that a million of them take 8 MB of memory.
+    """
+    with time_limit(TIME_LIMIT_MS), search_transaction(query.account.id, query.q) as text:
+        if query.q:
+            return array("q", query.search_ids(text)[: limit + 1])
+        rows = query.rows.order_by(*query.order_by()) if ordered else query.rows.order_by()
+        ids = array("q")
+        for id in rows.values_list("id", flat=True)[: limit + 1].iterator(chunk_size=STEP):
+            ids.append(id)
+        return ids

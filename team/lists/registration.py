@@ -11,7 +11,7 @@ from core.pages.routes import register_start_page
 from core.registry import newest_id, registry
 from crm.fields.api.conditions import register_reader
 from team.lists.saved_views import read_api_list
-from team.menu.entries import GROUP, is_team_of_site
+from team.menu.pages import GROUP, is_team_of_site
 
 if TYPE_CHECKING:
     from accounts.account.models import Account

@@ -18,7 +18,7 @@ from core.errors import FieldError
 from core.rows.trimmed import trim
 from core.rows.values import ValuesRow
 from crm.resources.consent import blocked_addresses
-from team.backers.queries import backers_of, backing_contacts_of
+from team.backers.models import backers_of, backing_contacts_of
 
 # The maximum number of recipients of a message.
 MAX_RECIPIENTS = 5000

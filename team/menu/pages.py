@@ -1,4 +1,4 @@
-"""The base classes of the team's pages, and the type of their requests."""
+"""The base classes of the team's pages, the type of their requests, and what several of their menu entries use."""
 
 from typing import Any
 
@@ -6,13 +6,22 @@ from django.contrib import messages
 from django.http import Http404, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
 
-from accounts.hosts.requests import UserRequest
+from accounts.hosts.requests import PageRequest, UserRequest
+from accounts.layout.navigation import is_team
 from core.api.paging import ListPage
 from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.errors import FieldErrors
 from core.pages.base import Page, redirect
 from core.search.queries import MAX_QUERY_LENGTH
+
+GROUP = "crm"
+# The parameter of forms that choose a client.
+CLIENT = {"client": "client_id"}
+
+
+def is_team_of_site(request: PageRequest) -> bool:
+    return request.site is not None and is_team(request)
 
 
 class TeamRequest(UserRequest):

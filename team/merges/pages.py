@@ -32,7 +32,7 @@ from crm.clients.similar import find_similar
 from crm.contacts.models import Contact
 from crm.fields.catalogue import grouped
 from crm.resources.external_ids import ExternallyIdentified
-from team.fields.facts import fact_of, with_linked_names
+from team.fields.cells import fact_of, with_linked_names
 from team.lists.declarations import LISTS
 from team.lists.pages.base import RecordsPage
 from team.menu.pages import TeamPage, TeamRequest, search_text

@@ -4,8 +4,8 @@ from django.utils.translation import gettext_lazy as _
 
 from core.pages import panels
 from core.pages.navigation import MenuEntry, register
-from team.menu.entries import CLIENT, is_team_of_site
-from team.records.pages.user_links import render_user_panel
+from team.menu.pages import CLIENT, is_team_of_site
+from team.records.pages.panels import render_user_panel
 
 panels.register("user", render_user_panel)
 register(

@@ -1,9 +1,7 @@
 from django.urls import path
 
-from team.records.pages.contact_lists import ContactListPage, NewContactListPage
-from team.records.pages.create import NewClientPage, NewContactPage, NewDealPage
-from team.records.pages.edit import EditClientPage, EditContactPage, EditDealPage
-from team.records.pages.record import ClientPage, ContactPage, DealPage
+from team.records.pages.create import ContactListPage, NewClientPage, NewContactListPage, NewContactPage, NewDealPage
+from team.records.pages.record import ClientPage, ContactPage, DealPage, EditClientPage, EditContactPage, EditDealPage
 
 urlpatterns = [
     path("app/clients/<id:id>", ClientPage.as_view(), name="team-client"),

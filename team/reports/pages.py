@@ -9,13 +9,12 @@ from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.pages.errors import error_sentence
 from core.pages.formatting import amount_text, number_text
-from team.exports.streams import csv_writer, guarded
+from team.exports.pages import csv_writer, guarded
 from team.fields.names import people_of
 from team.menu.pages import TeamPage, TeamRequest
-from team.reports.charts import chart_of
 from team.reports.periods import DEFAULT_MONTHS
 from team.reports.queries import REPORTS, Report, ReportQuery
-from team.reports.tables import ColumnKind, ReportColumn, Table
+from team.reports.tables import ColumnKind, ReportColumn, Table, chart_of
 
 
 class ReportPage(TeamPage):

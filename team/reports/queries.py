@@ -31,7 +31,7 @@ from core.db.time_limit import time_limit
 from core.errors import FieldError, FieldErrors
 from core.rows.values import ValuesRow
 from crm.deals.models import COLUMN_ID
-from team.backers.post_revenue import top_revenue
+from team.backers.models import top_revenue
 from team.lists.stage_history import ENTERED, HERE, LABELS, MOVED_ON, StageFilter, entered_stages, result_of
 from team.reports.periods import Period, days_of
 from team.reports.tables import (
@@ -46,7 +46,7 @@ from team.reports.tables import (
     list_path,
     make_row,
 )
-from team.summaries.revenue import Revenue
+from team.summaries.models import Revenue
 
 # The milliseconds that a statement of a report may take.
 REPORT_TIME_LIMIT_MS = 5000

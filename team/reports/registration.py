@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from core.pages.navigation import MenuEntry, register
-from team.menu.entries import GROUP, is_team_of_site
+from team.menu.pages import GROUP, is_team_of_site
 
 register(
     "main",

@@ -11,7 +11,7 @@ from core.db.transactions import in_transaction
 from core.openapi.operations import RESPONSES
 from core.openapi.values import TIME, object_of, or_null
 from team.menu.api import TeamViewSet
-from team.tasks.calendar_feeds import CalendarFeed, CalendarFeedQuerySet
+from team.tasks.models import CalendarFeed, CalendarFeedQuerySet
 
 
 class CalendarFeedViewSet(TeamViewSet):

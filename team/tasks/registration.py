@@ -7,8 +7,8 @@ from accounts.hosts.requests import PageRequest
 from accounts.users.models import User, access_ended
 from core.pages.navigation import MenuEntry, register
 from forum.notifications.texts import register_task_route
-from team.menu.entries import CLIENT, GROUP, is_team_of_site
-from team.tasks.calendar_feeds import CalendarFeed
+from team.menu.pages import CLIENT, GROUP, is_team_of_site
+from team.tasks.models import CalendarFeed
 from team.tasks.queries import count_due
 
 

@@ -6,7 +6,7 @@ There are two sorts of entries:
   writes the row writes them (`team.timeline.mirrored_entries`). They hold no texts: a page reads those from the row, so an entry is as current as
   its row.
 - *Logged* entries stay as they are written. The statement that updates a client, a contact or a deal logs the changed fields and the stages
-  of deals (`team.timeline.logged_entries`). Other modules log events with `append`.
+  of deals (`team.timeline.derivations`). Other modules log events with `append`.
 
 An entry is on the timelines of all rows that it links to. What belongs to a contact or a deal is also on the timelines of their client.
 If a contact or deal moves to another client, its entries move too. A link to a row in the trash stays, so that moving a row to the trash

@@ -32,9 +32,8 @@ from team.fields.cells import Cell, cells_of, value_in
 from team.fields.names import LINKS, Names, people_of
 from team.lists.declarations import LISTS
 from team.lists.pages.base import RecordsPage
-from team.lists.queries import MAX_COUNT, ListQuery
+from team.lists.queries import ACTIONS, MAX_COUNT, ListQuery
 from team.lists.saved_views import MAX_NAME_LENGTH, SavedView, read_list, views_of
-from team.lists.selection import ACTIONS
 from team.lists.stage_history import LABELS as HISTORY_LABELS
 from team.menu.pages import TeamRequest
 from team.summaries.models import SUM_NAMES

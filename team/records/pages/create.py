@@ -1,20 +1,24 @@
-"""Quick create: the forms for a new client, contact and deal, which open as a dialog from any page of the team.
+"""The forms of a contact list, and quick create: the forms for a new client, contact and deal, as a dialog on any page of the team.
 
-Each form is a page of its own. htmx loads the same form into the dialog of the base template (`dialog.js`).
+Each form of quick create is a page of its own. htmx loads the same form into the dialog of the base template (`dialog.js`).
 """
 
 import json
 from collections.abc import Iterable
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
 from core.db.text import replace_non_xml
@@ -23,7 +27,7 @@ from core.pages.creation import CreatingPage, Creation
 from core.pages.number_fields import TypedNumberField
 from crm.clients.models import Client
 from crm.clients.similar import find_similar
-from crm.contacts.models import Contact
+from crm.contacts.models import Contact, ContactList
 from crm.deals.models import Deal
 from crm.fields.catalogue import Field, fields_of
 from crm.resources.api.writing import write_row
@@ -31,7 +35,7 @@ from crm.resources.models import CRMResource
 from team.fields.forms import AskingForm, find_clients, form_field, initial_value
 from team.lists.declarations import LISTS
 from team.lists.pages.base import RecordsPage
-from team.menu.pages import ActionsPage, TeamRequest
+from team.menu.pages import ActionsPage, TeamPage, TeamRequest
 
 # The ids of the elements that htmx fills: the clients of a search, and the warning of similar rows.
 FOUND_CLIENTS, SIMILAR = "new-client-found", "new-similar"
@@ -239,3 +243,75 @@ class NewDealPage(NewRecordPage):
     def initial(self) -> dict[str, object]:
         status = self.request.account.default_status("deal")
         return {**super().initial(), "currency": self.request.account.currency, "status_id": status and status.id}
+
+
+class ContactListForm(Form):
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=ContactList._meta.get_field("name").max_length,
+        error_messages={"required": gettext_lazy("Can't be blank")},
+    )
+
+
+class NewContactListPage(CreatingPage, TeamPage):
+    template_name = "team/records/contact_list.html"
+    section = "contacts"
+
+    def get(self, request: TeamRequest) -> HttpResponse:
+        return self.render_form(ContactListForm())
+
+    def post(self, request: TeamRequest) -> HttpResponse:
+        form = ContactListForm(request.POST)
+        row = self.create_once(form, self.creation(form)) if form.is_valid() else None
+        if isinstance(row, HttpResponse):
+            return row
+        if row is None:
+            return self.render_form(form)
+        messages.success(request, _("The contact list %(name)s is added.") % {"name": row.name})
+        return redirect("team-contact-lists")
+
+    def creation(self, form: ContactListForm) -> Creation[ContactList]:
+        account, user = self.request.account, self.request.user
+        lists = account.contact_lists.live()
+        return Creation(
+            create=lambda: write_row(ContactList(account=account), form.cleaned_data, by=user),
+            rows=lists.locked(),
+            path=lambda row: reverse("team-contact-list", args=[row.id]),
+            saved=lambda row: {"name": row.name},
+            change=lambda row: write_row(row, form.cleaned_data, by=user),
+        )
+
+
+class ContactListPage(ActionsPage):
+    """The form of a contact list. Its contacts are on the page of the contacts."""
+
+    template_name = "team/records/contact_list.html"
+    section = "contacts"
+    actions = {"save": "save", "trash": "trash"}
+
+    def find(self, id: int, *, locked: bool = False) -> ContactList:
+        lists = self.request.account.contact_lists.live()
+        row: ContactList = get_object_or_404(lists.locked() if locked else lists, id=id)
+        row.account = self.request.account
+        return row
+
+    def get(self, request: TeamRequest, id: int) -> HttpResponse:
+        row = self.find(id)
+        return self.render_form(ContactListForm(initial={"name": row.name}), contact_list=row)
+
+    def save(self, id: int) -> HttpResponse:
+        row, form, user = self.find(id), ContactListForm(self.request.POST), self.request.user
+        if not form.is_valid() or not self.submit_form(
+            form, lambda: write_row(self.find(id, locked=True), form.cleaned_data, by=user)
+        ):
+            return self.render_form(form, contact_list=row)
+        messages.success(self.request, _("The contact list %(name)s is saved.") % form.cleaned_data)
+        return redirect(reverse("team-contacts", query={"contact_list_id": id}))
+
+    def trash(self, id: int) -> HttpResponse:
+        row = self.find(id)
+        self.perform(
+            lambda: self.find(id, locked=True).trash(by=self.request.user),
+            success_message=_("The contact list %(name)s is in the trash. Its contacts stay.") % {"name": row.name},
+        )
+        return redirect("team-contact-lists")

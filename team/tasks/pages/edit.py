@@ -22,7 +22,7 @@ from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from forum.posts.models import Post
 from team.fields.names import people_of
 from team.menu.pages import TeamPage, TeamRequest
-from team.tasks.pages.actions import GONE, KINDS, NEXT
+from team.tasks.pages.list import GONE, KINDS, NEXT
 from team.tasks.queries import DEFAULT_TIME, LINKS, all_tasks, time_on
 
 LINK_LABELS = {"client": gettext_lazy("Client"), "contact": gettext_lazy("Contact"), "deal": gettext_lazy("Deal")}

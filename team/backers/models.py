@@ -1,7 +1,16 @@
-"""The clients behind each suggestion, and the sums of their deals, stored for lists and filters.
+"""The clients behind each suggestion and the sums of their deals, computed for one suggestion, and stored for lists and filters.
 
-The stored clients and figures are those of `team.backers.queries` for a user who may access all clients and deals. A suggestion with clients
-has one row in the currency of the account, even without deals, and one for each other currency of its clients' deals.
+A client is behind a suggestion if it, or one of its contacts,
+
+- has a vote that the team cast in its place,
+- is the customer for whom the team wrote the suggestion,
+- is linked to a user who wrote the suggestion or voted for it (`crm.user_links.models`, confirmed links only).
+
+The suggestions that were merged into it count as well: a merge copies their votes, and their authors are looked up here. A user counts
+only the clients and the deals that they may access.
+
+The stored clients and figures are those for a user who may access all clients and deals. A suggestion with clients has one row in the
+currency of the account, even without deals, and one for each other currency of its clients' deals.
 
 The rows on which the figures depend are queued when these change: by `team.backers.revenue_changes`, and for votes by the forum
 (`VoteChange`). A job computes the figures of the affected suggestions within about a minute. The queues are committed with the change, so no
@@ -15,18 +24,19 @@ from itertools import groupby, islice
 from typing import Any
 
 from django.db import connection, models, transaction
-from django.db.models import F, Func, Q, QuerySet, Value, Window
-from django.db.models.functions import Now, RowNumber
+from django.db.models import F, Func, Model, OuterRef, Q, QuerySet, Subquery, Value, Window
+from django.db.models.functions import Coalesce, Now, RowNumber
 
 from accounts.account.models import Account
 from accounts.users.models import User
 from core.db import locks
+from core.db.arrays import equals_any_of
 from core.db.tenancy import foreign_object
 from core.jobs.registry import has_time_left, periodic_job
-from crm.clients.models import Client
+from crm.clients.models import Client, ClientQuerySet
+from crm.contacts.models import ContactQuerySet
 from forum.posts.models import Post
-from team.backers.queries import backers_of, total_revenue, values_of
-from team.summaries.revenue import FIGURES, Revenue, as_revenue, order_by_currency, revenue_by
+from team.summaries.models import FIGURES, Revenue, as_revenue, order_by_currency, revenue_by
 
 # The number of queued rows that one transaction processes.
 BATCH_SIZE = 100
@@ -112,7 +122,62 @@ class RevenueChange(models.Model):
         return f"{self.kind} {self.row_id}"
 
 
-# Reading
+# The clients behind a suggestion
+
+
+def customers_of(account: Account, post_id: int) -> tuple[QuerySet[Model], ...]:
+    """Return the rows whose columns `client_id` and `contact_id` name the customers behind a suggestion."""
+    posts = account.posts.live().filter(Q(id=post_id) | Q(duplicate_from_id=post_id))
+    voters = values_of("user_id", posts, account.votes.filter(post_id=post_id))
+    links = account.user_links.confirmed().filter(equals_any_of("user_id", voters))
+    return posts, account.proxy_votes.filter(post_id=post_id), links
+
+
+def backers_of(account: Account, user: User, post_id: int) -> ClientQuerySet:
+    """Return the clients behind a suggestion that the user may access."""
+    customers = customers_of(account, post_id)
+    contacts = account.contacts.live().filter(equals_any_of("id", values_of("contact_id", *customers)))
+    ids = values_of("client_id", *customers, contacts)
+    return account.clients.live().accessible_to(user).filter(equals_any_of("id", ids))
+
+
+def backing_contacts_of(account: Account, user: User, post_id: int) -> ContactQuerySet:
+    """Return the contacts behind a suggestion that the user may access."""
+    ids = values_of("contact_id", *customers_of(account, post_id))
+    return account.contacts.live().accessible_to(user).filter(equals_any_of("id", ids))
+
+
+def values_of(column: str, *querysets: QuerySet[Model]) -> QuerySet[Model, object]:
+    """Return the values of a column in the rows of several querysets, for a subquery."""
+    first, *others = (rows.order_by().values(column) for rows in querysets)
+    return first.union(*others, all=True)
+
+
+def revenue_of(account: Account, user: User, client_ids: Collection[int]) -> dict[int, list[Revenue]]:
+    """Return the revenue of each client that has open or won deals, with one statement."""
+    rows = revenue_by(account, user.access, "client_id", "currency", client_id__in=client_ids)
+    found: defaultdict[int, list[Revenue]] = defaultdict(list)
+    for row in order_by_currency(account, rows, "client_id"):
+        found[row["client_id"]].append(as_revenue(row))
+    return dict(found)
+
+
+def total_revenue(account: Account, user: User, post_id: int) -> list[Revenue]:
+    """Return the revenue of all clients behind a suggestion, per currency. Sums of different currencies are never added."""
+    clients = backers_of(account, user, post_id).order_by().values("id")
+    rows = revenue_by(account, user.access, "currency", client_id__in=clients)
+    return [as_revenue(row) for row in order_by_currency(account, rows)]
+
+
+def order_by_revenue(clients: QuerySet[Model], account: Account, user: User) -> QuerySet[Model]:
+    """Order clients by the sum of their open and won deals in the currency of the account, the highest first."""
+    revenue = revenue_by(account, user.access, "client_id", client_id=OuterRef("id"), currency=account.currency)
+    total = revenue.annotate(total=F("open_sum") + F("won_sum")).values("total")[:1]
+    found: QuerySet[Model] = clients.annotate(total=Coalesce(Subquery(total), Decimal(0))).order_by("-total", "id")
+    return found
+
+
+# Reading the stored figures
 
 
 def sort_by(column: str, posts: QuerySet[models.Model], account: Account) -> QuerySet[models.Model]:
@@ -350,3 +415,57 @@ def update_post_revenues() -> None:
         if account_id is None:
             return
         process_batch(account_id)
+
+
+# Comparing
+
+
+def recount_posts(account_id: int, *, repair: bool) -> list[int]:
+    """Compare the stored clients and figures of all suggestions. Return the ids of those that differ. With `repair`, write them.
+
+    A suggestion that differs is compared again after its queued changes, which are no errors.
+    """
+    account = Account.objects.get(id=account_id)
+    process_queue(account_id)
+    ids = [id for id in posts_with_clients(account) if differs(account, id)]
+    if ids:
+        process_queue(account_id)
+    found = []
+    for id in ids:
+        with transaction.atomic():
+            locks.acquire(revenue_lock(account_id))
+            if differs(account, id):
+                found.append(id)
+                if repair:
+                    update_post(account, id)
+    return found
+
+
+def process_queue(account_id: int) -> None:
+    queue_voted_posts()
+    while process_batch(account_id):
+        pass
+
+
+def posts_with_clients(account: Account) -> list[int]:
+    """Return the ids of the suggestions that have stored clients or figures, or whose customers, authors or voters may be clients."""
+    sources = [
+        *affected_posts(account, RevenueChange.Kind.CLIENT, values_of("id", account.clients.all())),
+        *(values_of("post_id", rows.all()) for rows in (account.post_backers, account.post_revenues)),
+    ]
+    first, *others = sources
+    found = first.union(*others).values_list(first.query.values_select[0], flat=True)
+    # A suggestion that was merged into another one counts for that one.
+    merged = account.posts.filter(id__any=list(found)).values_list("id", "duplicate_from_id")
+    return sorted({duplicate_from_id or id for id, duplicate_from_id in merged})
+
+
+def differs(account: Account, post_id: int) -> bool:
+    forum_id, client_ids, revenue = figures_of(account, post_id)
+    backers = account.post_backers.filter(post_id=post_id).values_list("client_id", flat=True)
+    rows = account.post_revenues.filter(post_id=post_id).values_list("currency", "forum_id", "clients", *FIGURES)
+    expected = {
+        (currency, forum_id, len(client_ids), *(getattr(total, name) for name in FIGURES))
+        for currency, total in revenue.items()
+    }
+    return set(backers) != client_ids or set(rows) != expected
