@@ -44,8 +44,9 @@ class BackersViewSet(TeamViewSet, Paged):
         clients = order_by_revenue(backers_of(account, user, id), account, user)
         rows = self.paginate_queryset(clients.values_list("id", "name"))
         revenue = revenue_of(account, user, [id for id, _ in rows]) if rows else {}
+        sums = {id: list(map(asdict, totals)) for id, totals in revenue.items()}
         return self.get_paginated_response(
-            [{"client_id": id, "name": name, "revenue": list(map(asdict, revenue.get(id, [])))} for id, name in rows]
+            [{"client_id": id, "name": name, "revenue": sums.get(id, [])} for id, name in rows]
         )
 
     def revenue(self, request: APIRequest, id: int) -> HttpResponse:
@@ -80,8 +81,7 @@ class SuggestionRevenueViewSet(TeamViewSet, Paged):
         try:
             with search_transaction(account.id, is_limited=True):
                 matching = filters.select(account.posts.listed_for(user))
-                start, stop = self.page.start, self.page.stop
-                ids = self.take_page(page_by(ORDERS[order], matching, account, forum_ids, start=start, stop=stop))
+                ids = self.take_page(page_by(ORDERS[order], matching, account, forum_ids, self.page))
         except TooSlow:
             names = [name for name in PARAMETERS if texts[name]] or ["page"]
             raise FieldErrors(FieldError(name, TOO_SLOW, "too_slow") for name in names) from None
@@ -114,6 +114,5 @@ QUERY_PARAMETERS["list_posts_by_revenue"] = {
     },
     "min_clients": {"type": "integer", "minimum": 0, "maximum": 10**9 - 1},
 }
-RESPONSES["list_posts_by_revenue"] = array_of(
-    object_of(id=ID, forum_id=ID, title=NAME, status=NAME, votes=COUNT, clients=COUNT, revenue=REVENUE)
-)
+POST = object_of(id=ID, forum_id=ID, title=NAME, status=NAME, votes=COUNT, clients=COUNT, revenue=REVENUE)
+RESPONSES["list_posts_by_revenue"] = array_of(POST)

@@ -19,6 +19,7 @@ change is missed.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection
+from dataclasses import asdict, astuple
 from decimal import Decimal
 from itertools import groupby, islice
 from typing import Any
@@ -29,6 +30,7 @@ from django.db.models.functions import Coalesce, Now, RowNumber
 
 from accounts.account.models import Account
 from accounts.users.models import User
+from core.api.paging import ListPage
 from core.db import locks
 from core.db.arrays import equals_any_of
 from core.db.tenancy import foreign_object
@@ -40,6 +42,7 @@ from team.summaries.models import FIGURES, Revenue, as_revenue, order_by_currenc
 
 # The number of queued rows that one transaction processes.
 BATCH_SIZE = 100
+RowIds = QuerySet[Any, Any] | Collection[int]
 
 
 class PostBacker(models.Model):
@@ -180,7 +183,7 @@ def order_by_revenue(clients: QuerySet[Model], account: Account, user: User) -> 
 # Reading the stored figures
 
 
-def sort_by(column: str, posts: QuerySet[models.Model], account: Account) -> QuerySet[models.Model]:
+def sort_by(column: str, posts: QuerySet[Model], account: Account) -> QuerySet[Model]:
     """Order the posts of a forum by a column of their figures, the highest first. Posts without clients are left out."""
     # The forum is a column of the index for the order.
     rows = posts.filter(revenues__currency=account.currency, revenues__forum_id=F("forum_id"))
@@ -188,24 +191,19 @@ def sort_by(column: str, posts: QuerySet[models.Model], account: Account) -> Que
 
 
 def page_by(
-    column: str, posts: QuerySet[models.Model], account: Account, forum_ids: Collection[int], *, start: int, stop: int
+    column: str, posts: QuerySet[Model], account: Account, forum_ids: Collection[int], page: ListPage
 ) -> list[int]:
-    """Return the ids of the posts from `start` to `stop`, and one more if there are more, in the order of `sort_by` over several forums.
+    """Return the ids of a page of the posts, and one more if there are more, in the order of `sort_by` over several forums.
 
     Each forum has a limit of its own, because the index of the order has the forum before the column.
     """
-    parts = [
-        sort_by(column, posts.filter(forum_id=id), account).values(
-            order_key=F(f"revenues__{column}"), order_id=F("id")
-        )[:stop]
-        for id in forum_ids
-    ]
+    keys = {"order_key": F(f"revenues__{column}"), "order_id": F("id")}
+    parts = [sort_by(column, posts.filter(forum_id=id), account).values(**keys)[: page.stop] for id in forum_ids]
     if not parts:
         return []
     first, *others = parts
-    found = first.union(*others, all=True) if others else first
-    rows = found.order_by("-order_key", "-order_id") if others else found
-    return [row["order_id"] for row in rows[start:stop]]
+    rows = first.union(*others, all=True).order_by("-order_key", "-order_id") if others else first
+    return [row["order_id"] for row in rows[page.start : page.stop]]
 
 
 def stored_revenue(account: Account, post_ids: Collection[int]) -> dict[int, tuple[int, list[Revenue]]]:
@@ -226,11 +224,9 @@ def top_revenue(account: Account, user: User, number: int) -> list[tuple[int, in
         return accessible_top_revenue(account, user, number)
     rank = Window(RowNumber(), partition_by="currency", order_by=[F("total").desc(), F("post_id").desc()])
     rows = account.post_revenues.filter(Q(open_deals__gt=0) | Q(won_deals__gt=0)).annotate(rank=rank)
-    found = rows.filter(rank__lte=number).order_by("currency", "rank")
-    return [
-        (row["post_id"], row["clients"], as_revenue(row))
-        for row in found.values("post_id", "clients", "currency", *FIGURES)
-    ]
+    columns = ("post_id", "clients", "currency", *FIGURES)
+    found = rows.filter(rank__lte=number).order_by("currency", "rank").values(*columns)
+    return [(row["post_id"], row["clients"], as_revenue(row)) for row in found]
 
 
 def accessible_top_revenue(account: Account, user: User, number: int) -> list[tuple[int, int, Revenue]]:
@@ -256,16 +252,12 @@ def accessible_top_revenue(account: Account, user: User, number: int) -> list[tu
 # Updating
 
 
-def posts_of_users(
-    account: Account, users: QuerySet[Any, Any] | Collection[int]
-) -> list[QuerySet[models.Model, object]]:
+def posts_of_users(account: Account, users: RowIds) -> list[QuerySet[Model, object]]:
     votes = account.votes.filter(user_id__in=users)
     return [values_of("post_id", votes), values_of("id", account.posts.without_tasks().filter(user_id__in=users))]
 
 
-def posts_of_customers(
-    account: Account, column: str, ids: QuerySet[Any, Any] | Collection[int]
-) -> list[QuerySet[models.Model, object]]:
+def posts_of_customers(account: Account, column: str, ids: RowIds) -> list[QuerySet[Model, object]]:
     """Return queries for the posts that clients or contacts are behind. `column` is `client_id` or `contact_id`."""
     condition = {f"{column}__in": ids}
     users = values_of("user_id", account.user_links.confirmed().filter(**condition))
@@ -276,9 +268,7 @@ def posts_of_customers(
     ]
 
 
-def affected_posts(
-    account: Account, kind: str, ids: QuerySet[Any, Any] | Collection[int]
-) -> list[QuerySet[models.Model, object]]:
+def affected_posts(account: Account, kind: str, ids: RowIds) -> list[QuerySet[Model, object]]:
     """Return queries for the ids of posts whose figures depend on rows of a kind."""
     if kind == RevenueChange.Kind.USER:
         return posts_of_users(account, ids)
@@ -290,7 +280,7 @@ def affected_posts(
     return [values_of("post_id", account.post_revenues.all())]
 
 
-def queue_affected_posts(account: Account, kind: str, ids: QuerySet[Any, Any] | Collection[int]) -> None:
+def queue_affected_posts(account: Account, kind: str, ids: RowIds) -> None:
     first, *others = affected_posts(account, kind, ids)
     found = first.union(*others) if others else first
     changes = (
@@ -323,21 +313,13 @@ def update_post(account: Account, post_id: int) -> None:
     stored = set(backers.values_list("client_id", flat=True))
     if stored - client_ids:
         backers.filter(client_id__any=list(stored - client_ids)).delete()
-    PostBacker.objects.bulk_create(
-        [PostBacker(account=account, post_id=post_id, client_id=id) for id in client_ids - stored], batch_size=1000
-    )
+    added = [PostBacker(account=account, post_id=post_id, client_id=id) for id in client_ids - stored]
+    PostBacker.objects.bulk_create(added, batch_size=1000)
     account.post_revenues.filter(post_id=post_id).exclude(currency__in=revenue).delete()
     PostRevenue.objects.bulk_create(
         [
-            PostRevenue(
-                account=account,
-                post_id=post_id,
-                forum_id=forum_id,
-                currency=currency,
-                clients=len(client_ids),
-                **{name: getattr(total, name) for name in FIGURES},
-            )
-            for currency, total in revenue.items()
+            PostRevenue(account=account, post_id=post_id, forum_id=forum_id, clients=len(client_ids), **asdict(total))
+            for total in revenue.values()
             if forum_id is not None
         ],
         update_conflicts=True,
@@ -449,11 +431,8 @@ def process_queue(account_id: int) -> None:
 
 def posts_with_clients(account: Account) -> list[int]:
     """Return the ids of the suggestions that have stored clients or figures, or whose customers, authors or voters may be clients."""
-    sources = [
-        *affected_posts(account, RevenueChange.Kind.CLIENT, values_of("id", account.clients.all())),
-        *(values_of("post_id", rows.all()) for rows in (account.post_backers, account.post_revenues)),
-    ]
-    first, *others = sources
+    first, *others = affected_posts(account, RevenueChange.Kind.CLIENT, values_of("id", account.clients.all()))
+    others += [values_of("post_id", rows.all()) for rows in (account.post_backers, account.post_revenues)]
     found = first.union(*others).values_list(first.query.values_select[0], flat=True)
     # A suggestion that was merged into another one counts for that one.
     merged = account.posts.filter(id__any=list(found)).values_list("id", "duplicate_from_id")
@@ -463,9 +442,6 @@ def posts_with_clients(account: Account) -> list[int]:
 def differs(account: Account, post_id: int) -> bool:
     forum_id, client_ids, revenue = figures_of(account, post_id)
     backers = account.post_backers.filter(post_id=post_id).values_list("client_id", flat=True)
-    rows = account.post_revenues.filter(post_id=post_id).values_list("currency", "forum_id", "clients", *FIGURES)
-    expected = {
-        (currency, forum_id, len(client_ids), *(getattr(total, name) for name in FIGURES))
-        for currency, total in revenue.items()
-    }
+    rows = account.post_revenues.filter(post_id=post_id).values_list("forum_id", "clients", "currency", *FIGURES)
+    expected = {(forum_id, len(client_ids), *astuple(total)) for total in revenue.values()}
     return set(backers) != client_ids or set(rows) != expected

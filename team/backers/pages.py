@@ -42,8 +42,7 @@ class BackersPage(ForumTeamPage):
         post, account, user = self.find(id), request.account, request.user
         page = self.read_page()
         is_panel = bool(request.htmx)
-        size = PANEL_SIZE if is_panel else page.size
-        start = 0 if is_panel else page.start
+        start, size = (0, PANEL_SIZE) if is_panel else (page.start, page.size)
         clients = backers_of(account, user, id)
         number = clients.count()
         found = order_by_revenue(clients, account, user).values_list("id", "name")
@@ -117,9 +116,8 @@ def names_of(found: SuggestionFilter) -> dict[str, str]:
         amount = amount_text(found.min_revenue, found.account.currency)
         names[MIN_REVENUE] = _("Revenue from %(amount)s") % {"amount": f"{amount} {found.account.currency}"}
     if found.min_clients is not None:
-        names[MIN_CLIENTS] = ngettext("At least %(n)d client", "At least %(n)d clients", found.min_clients) % {
-            "n": found.min_clients
-        }
+        number = found.min_clients
+        names[MIN_CLIENTS] = ngettext("At least %(n)d client", "At least %(n)d clients", number) % {"n": number}
     return names
 
 

@@ -1,5 +1,3 @@
-"""The registration of the clients behind suggestions (`core.rooms`)."""
-
 from functools import partial
 
 from django.dispatch import receiver
@@ -38,11 +36,9 @@ for name, label, column in (
 
 @receiver(outcome_changed)
 def queue_after_outcome(*, status: Status, **_options: object) -> None:
-    """Queue the suggestions with clients after the outcome of a status has changed."""
     queue_all(status.account_id)
 
 
 @receiver(currency_changed)
 def queue_after_currency(*, account: Account, **_options: object) -> None:
-    """Queue the suggestions with clients after the currency of the account has changed."""
     queue_all(account.id)

@@ -1,5 +1,3 @@
-"""The registration of lists and saved views (`core.rooms`)."""
-
 from typing import TYPE_CHECKING
 
 from django.urls import reverse

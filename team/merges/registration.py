@@ -1,5 +1,3 @@
-"""The registration of merges (`core.rooms`)."""
-
 from django.db.models import Model, QuerySet
 from django.dispatch import receiver
 

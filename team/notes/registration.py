@@ -1,5 +1,3 @@
-"""The registration of notes in notifications (`core.rooms`)."""
-
 from forum.notifications.models import NoteSource, register_note_source
 from team.notes.pages import details_of, path_of
 

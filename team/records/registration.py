@@ -1,5 +1,3 @@
-"""The registration of records (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 
 from core.pages import panels

@@ -1,5 +1,3 @@
-"""The registration of the search over all that the team works with (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 
 from core.pages.navigation import MenuEntry, register

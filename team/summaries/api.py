@@ -24,16 +24,12 @@ class SummaryViewSet(TeamViewSet):
     def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
         if errors := self.ignore_parameters([]):
             raise FieldErrors(errors.values())
-        rows = getattr(self.account, f"{self.resource}s")
-        rows = rows.live().accessible_to(request.user).filter(id=id)
+        rows = getattr(self.account, f"{self.resource}s").live().accessible_to(request.user).filter(id=id)
         row: Any = with_stored_values(rows, self.resource, self.account, request.user.access).first()
         if row is None:
             raise Http404
-        zone = self.account.zone
-        data: dict[str, object] = {
-            "last_activity_at": format_time(row.last_activity_at, zone),
-            "next_task_at": format_time(row.next_task_at, zone),
-        }
+        times = ("last_activity_at", "next_task_at")
+        data: dict[str, object] = {name: format_time(getattr(row, name), self.account.zone) for name in times}
         if self.resource == "client":
             data["revenue"] = [asdict(total) for total in revenue_of(row.revenue, self.account)]
         return Response(data)

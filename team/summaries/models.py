@@ -175,11 +175,8 @@ class DealSummary(Summary):
 
     class Meta:
         default_related_name = "deal_summaries"
-        indexes = [
-            *order_indexes("deal", "last_activity_at", "next_task_at"),
-            *link_indexes("deal", "client"),
-            *link_indexes("deal", "contact"),
-        ]
+        indexes = order_indexes("deal", "last_activity_at", "next_task_at")
+        indexes += [*link_indexes("deal", "client"), *link_indexes("deal", "contact")]
 
 
 class ClientRevenue(models.Model):
@@ -201,31 +198,25 @@ class ClientRevenue(models.Model):
         return f"{self.currency} of client {self.client_id}: {self.open_sum} open, {self.won_sum} won"
 
 
-def with_revenue(
-    rows: models.QuerySet[models.Model], account: Account, access: Access
-) -> models.QuerySet[models.Model]:
+def with_revenue(rows: QuerySet[Model], account: Account, access: Access) -> QuerySet[Model]:
     """Annotate clients with their `revenue`. `revenue_of` returns it.
 
     With a limited access, these are the sums of the deals of the access, which are added up when they are read.
     """
     sums = {name: Cast(name, models.CharField()) for name in ("open_sum", "won_sum")}
     columns = {name: F(name) for name in ("currency", "open_deals", "won_deals")}
-    revenue: models.QuerySet[models.Model, object] = account.client_revenues.all()
+    revenue: QuerySet[Model, object] = account.client_revenues.all()
     if access.is_limited:
         revenue = revenue_by(account, access, "client_id", "currency")
-    revenue = revenue.filter(client_id=OuterRef("id"))
-    found: models.QuerySet[models.Model] = rows.annotate(
-        revenue=ArraySubquery(revenue.annotate(data=JSONObject(**columns, **sums)).values("data"))
-    )
+    data = revenue.filter(client_id=OuterRef("id")).annotate(data=JSONObject(**columns, **sums)).values("data")
+    found: QuerySet[Model] = rows.annotate(revenue=ArraySubquery(data))
     return found
 
 
 def revenue_of(values: list[ValuesRow], account: Account) -> list[Revenue]:
     """Return the revenue of a client from the annotation `revenue`. The currency of the account comes first, then the others by name."""
-    found = [
-        as_revenue(value | {"open_sum": Decimal(value["open_sum"]), "won_sum": Decimal(value["won_sum"])})
-        for value in values
-    ]
+    sums = ("open_sum", "won_sum")
+    found = [as_revenue(value | {name: Decimal(value[name]) for name in sums}) for value in values]
     return sorted(found, key=lambda total: (total.currency != account.currency, total.currency))
 
 
@@ -235,17 +226,13 @@ def last_activity_of_client() -> Subquery:
     return Subquery(summaries.values("last_activity_at"))
 
 
-def with_summary(rows: models.QuerySet[models.Model], *columns: str) -> models.QuerySet[models.Model]:
+def with_summary(rows: QuerySet[Model], *columns: str) -> QuerySet[Model]:
     """Annotate clients, contacts or deals with columns of their summaries."""
-    found: models.QuerySet[models.Model] = rows.annotate(
-        **{column: F(f"stored_summary__{column}") for column in columns}
-    )
+    found: QuerySet[Model] = rows.annotate(**{column: F(f"stored_summary__{column}") for column in columns})
     return found
 
 
-def with_stored_values(
-    rows: models.QuerySet[models.Model], resource: str, account: Account, access: Access
-) -> models.QuerySet[models.Model]:
+def with_stored_values(rows: QuerySet[Model], resource: str, account: Account, access: Access) -> QuerySet[Model]:
     """Annotate clients, contacts or deals with both times, and clients with their `revenue` too. It adds no statement."""
     rows = with_summary(rows, "last_activity_at", "next_task_at")
     return with_revenue(rows, account, access) if resource == "client" else rows

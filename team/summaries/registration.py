@@ -1,5 +1,3 @@
-"""The registration of summaries (`core.rooms`)."""
-
 from datetime import timedelta
 
 from django.dispatch import receiver

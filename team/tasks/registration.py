@@ -1,5 +1,3 @@
-"""The registration of tasks (`core.rooms`)."""
-
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 

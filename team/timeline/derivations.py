@@ -10,8 +10,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from django.db import models
-from django.db.models import Q
+from django.db.models import Model, Q, QuerySet
 
 from core.db.derived import Act, AnyDerivation, Comparison, Derivation, Key, insert_with, register, register_comparisons
 from core.db.prepared import prepared
@@ -29,7 +28,7 @@ from team.timeline.mirrored_entries import LINK_COLUMNS, MIRRORS, TABLE, either,
 from team.timeline.models import LINKS, MIRRORED_KINDS
 
 # The kinds of the keys of rows.
-RESOURCES: dict[type[models.Model], str] = {
+RESOURCES: dict[type[Model], str] = {
     Client: "client",
     Contact: "contact",
     Deal: "deal",
@@ -145,7 +144,7 @@ def log_changes(resource: str) -> Callable[[Collection[str] | None], str]:
     return ctes
 
 
-def mirror(model: type[models.Model], columns: Collection[str], **options: Any) -> AnyDerivation:
+def mirror(model: type[Model], columns: Collection[str], **options: Any) -> AnyDerivation:
     """Return the derivation of the entries that depend on the rows of a model, and of the summaries of the rows to which they link."""
     resource = RESOURCES[model]
 
@@ -167,7 +166,7 @@ def mirror(model: type[models.Model], columns: Collection[str], **options: Any) 
     )
 
 
-def log(model: type[models.Model], *links: str) -> Comparison:
+def log(model: type[Model], *links: str) -> Comparison:
     """Return the comparison that logs the changes of rows with these links.
 
     The entries that link to a contact or a deal follow its own links. No entry follows the main contact of a client.
@@ -194,12 +193,12 @@ def log(model: type[models.Model], *links: str) -> Comparison:
 
 
 @prepared(account_id=int, ids=list)
-def links_of_notes(account_id: int, ids: Sequence[int]) -> models.QuerySet[models.Model, object]:
+def links_of_notes(account_id: int, ids: Sequence[int]) -> QuerySet[Model, object]:
     """Return the links of the entries of notes."""
     entries = account_of(account_id).timeline_entries.filter(
         resource="note", resource_id__any=ids, kind__in=MIRRORED_KINDS
     )
-    found: models.QuerySet[models.Model, object] = entries.order_by().values_list(*(f"{link}_id" for link in LINKS))
+    found: QuerySet[Model, object] = entries.order_by().values_list(*(f"{link}_id" for link in LINKS))
     return found
 
 
@@ -219,7 +218,7 @@ def follow_new_notes() -> AnyDerivation:
 
 
 def follow_rows(
-    model: type[models.Model], resource: str, columns: Collection[str], concerns_new: Callable[[Trashable], bool]
+    model: type[Model], resource: str, columns: Collection[str], concerns_new: Callable[[Trashable], bool]
 ) -> AnyDerivation:
     """Return the derivation of the summaries of the rows themselves. They pass a change on to the linked rows.
 

@@ -22,7 +22,7 @@ from typing import Any, Self
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
-from django.db.models import Case, Func, Q, Value, When
+from django.db.models import Case, Func, Model, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import JSONObject, Left
 from django.utils import timezone
@@ -102,7 +102,7 @@ class ExactDecoder(JSONDecoder):
         super().__init__(**kwargs, parse_float=Decimal)
 
 
-class TimelineEntryQuerySet(models.QuerySet["TimelineEntry"]):
+class TimelineEntryQuerySet(QuerySet["TimelineEntry"]):
     def newest_first(self) -> Self:
         return self.order_by("-at", "-number")
 
@@ -171,21 +171,19 @@ def links_of(row: CRMResource) -> dict[str, int | None]:
     }
 
 
-def first(rows: models.QuerySet[models.Model]) -> models.Subquery:
-    return models.Subquery(rows.values("found")[:1])
+def first(rows: QuerySet[Model]) -> Subquery:
+    return Subquery(rows.values("found")[:1])
 
 
-def subject_rows(account: Account, access: Access) -> dict[str, models.QuerySet[models.Model]]:
+def subject_rows(account: Account, access: Access) -> dict[str, QuerySet[Model]]:
     """Return, by resource, the rows of the access that belong to an entry, with their values as the object `found`."""
 
-    def live(rows: models.QuerySet[models.Model], **values: str | Combinable) -> models.QuerySet[models.Model]:
-        found: models.QuerySet[models.Model] = rows.filter(id=models.OuterRef("resource_id")).annotate(
-            found=JSONObject(**values)
-        )
+    def live(rows: QuerySet[Model], **values: str | Combinable) -> QuerySet[Model]:
+        found: QuerySet[Model] = rows.filter(id=OuterRef("resource_id")).annotate(found=JSONObject(**values))
         return found
 
-    posts = account.posts.live().filter(id=models.OuterRef("post_id"))
-    votes = account.proxy_votes.limited_to(access).filter(id=models.OuterRef("resource_id"))
+    posts = account.posts.live().filter(id=OuterRef("post_id"))
+    votes = account.proxy_votes.limited_to(access).filter(id=OuterRef("resource_id"))
     return {
         "client": live(account.clients.live().limited_to(access), title="name"),
         "contact": live(account.contacts.live().limited_to(access), title="name"),
@@ -231,7 +229,7 @@ def _timeline(
     resource: str,
     kinds: tuple[str, ...],
     responsible_ids: Collection[int] | None = None,
-) -> models.QuerySet["TimelineEntry"]:
+) -> QuerySet["TimelineEntry"]:
     account: Account = account_of(account_id)
     access = prepared_access(responsible_ids)
     entries = TimelineEntry.objects.filter(account_id=account_id, **{f"{resource}_id": id})
