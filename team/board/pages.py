@@ -33,7 +33,7 @@ from team.board.columns import Board, BoardColumn, BoardQuery, Card, read_board,
 from team.board.moves import MAX_PLACE, Move, move_deal
 from team.fields.names import Names
 from team.lists.declarations import LISTS
-from team.lists.pages.list import FilterForm, RecordListPage, link_values
+from team.lists.pages.list import FilterForm, RecordListPage
 from team.lists.queries import ListQuery
 from team.menu.pages import TeamPage, TeamRequest
 
@@ -57,7 +57,7 @@ class BoardPage(RecordListPage):
             is_too_slow = True
         if board is not None and query.column is not None and self.request.htmx:
             return self.render("team/board/column_cards.html", column=board.columns[0], query=query)
-        names = Names.read(self.request.account, self.request.user, link_values(query))
+        names = Names.read(self.request.account, self.request.user, query.links)
         is_invalid = bool(query.errors) or (filter_form is not None and bool(filter_form.error))
         filter_form = filter_form or self.asked_filter(query)
         return self.render(

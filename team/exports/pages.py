@@ -68,9 +68,8 @@ class ExportPage(TeamPage):
     def get(self, request: TeamRequest) -> HttpResponse:
         throttling.count_export(request)
         declaration = LISTS[self.resource]
-        query = ListQuery.read(
-            declaration, request.GET, account=request.account, user=request.user, language=get_language()
-        )
+        account, user, language = request.account, request.user, get_language()
+        query = ListQuery.read(declaration, request.GET, account=account, user=user, language=language)
         back = reverse(declaration.route) + query.query_string()
         if query.errors:
             # The list names the errors.
@@ -111,11 +110,6 @@ def csv_writer(file: Any) -> Any:
 def guarded(text: str) -> str:
     """Return the text with an apostrophe before it if a spreadsheet program would execute it as a formula."""
     return f"'{text}" if FORMULA.match(text) else text
-
-
-def phone_cell(text: str) -> str:
-    """Return a telephone number as it is, so that other programs can dial and import it, and guard any other text."""
-    return text if PHONE_NUMBER.fullmatch(text) else guarded(text)
 
 
 class ExportStream:
@@ -212,9 +206,8 @@ def use_language(language: str | None, chunks: Iterator[bytes]) -> Iterator[byte
             except Error:
                 # The server would end the response as if it were complete.
                 logger.exception("an export was cut off")
-                yield (
-                    _("The file is incomplete: the database was not available. Export the list again.") + "\r\n"
-                ).encode()
+                message = _("The file is incomplete: the database was not available. Export the list again.")
+                yield f"{message}\r\n".encode()
                 return
         if chunk is None:
             return
@@ -255,6 +248,7 @@ def cell(row: ValuesRow, field: Field, names: Names, query: ListQuery) -> str:
         return number_text(number, is_grouped=False)
     if isinstance(value, list):
         return guarded(", ".join(map(str, value)))
-    if field.type == FieldType.PHONE:
-        return phone_cell(str(value))
+    # A telephone number stays as it is, so that other programs can dial and import it.
+    if field.type == FieldType.PHONE and PHONE_NUMBER.fullmatch(str(value)):
+        return str(value)
     return guarded(reason_text(value) if field.name in REASON_NAMES else str(value))

@@ -32,6 +32,7 @@ from core.search.terms import Query
 from crm.contacts.models import ContactListMembership
 from crm.fields.catalogue import Field
 from crm.fields.conditions import BOOLEANS, MAX_CONDITIONS, Condition, Operator, find_field
+from team.fields.names import LINKS
 from team.lists.declarations import RecordList
 from team.lists.stage_history import StageFilter
 from team.summaries.models import SUM_NAMES, revenue_of, with_revenue, with_summary
@@ -45,11 +46,8 @@ DEAL_FILTERS = ("outcome", "pipeline_id", "stage_history")
 PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value", "value-meant")
 SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", "post_id", *DEAL_FILTERS)
 # The lists that have the other special filters.
-LISTS_OF_FILTERS = {
-    "contact_list_id": ("contact",),
-    "post_id": ("client", "deal"),
-    **dict.fromkeys(DEAL_FILTERS, ("deal",)),
-}
+LISTS_OF_FILTERS = {"contact_list_id": ("contact",), "post_id": ("client", "deal")}
+LISTS_OF_FILTERS |= dict.fromkeys(DEAL_FILTERS, ("deal",))
 
 
 # The milliseconds that finding all rows of a query may take. A page of the list has a shorter limit.
@@ -210,14 +208,23 @@ class ListQuery:
 
     def query_string(self, **changes: str) -> str:
         """Return the query string with `changes`. A blank value removes the parameter."""
-        return self.link(
-            [*((name, value) for name, value in self.parameters() if name not in changes), *changes.items()]
-        )
+        kept = [(name, value) for name, value in self.parameters() if name not in changes]
+        return self.link([*kept, *changes.items()])
 
     def query_string_without(self, condition: Condition) -> str:
-        """Return the query string without one condition."""
         removed = (condition.parameter, condition.text)
         return self.link(pair for pair in self.parameters() if pair != removed)
+
+    @property
+    def link_conditions(self) -> list[Condition]:
+        """The conditions that name another row."""
+        links = [condition for condition in self.conditions if condition.field.type in LINKS]
+        return [condition for condition in links if condition.operator != Operator.EMPTY]
+
+    @property
+    def links(self) -> list[tuple[FieldType, int]]:
+        """The types of fields and the ids in these conditions, for `Names`."""
+        return [(condition.field.type, condition.value) for condition in self.link_conditions]
 
     @property
     def is_filtered(self) -> bool:
@@ -238,7 +245,6 @@ class ListQuery:
         return self._annotate_stored(self.declaration.rows_of(self.account, self.user))
 
     def _annotate_stored(self, rows: QuerySet[Model]) -> QuerySet[Model]:
-        """Annotate the rows with their stored fields."""
         stored = {field.name for field in self.declaration.stored}
         rows = with_summary(rows, *stored)
         used = {condition.field.name for condition in self.conditions} | {self.sort.removeprefix("-")}
@@ -307,15 +313,11 @@ class ListQuery:
 
     def _filter_by_stages(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
-        statuses = self._deal_statuses
-        chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
-        if chosen:
-            ids = [
-                status.id
-                for status in statuses
-                if all(getattr(status, name) == value for name, value in chosen.items())
-            ]
-            rows = rows.in_statuses(ids)  # type: ignore[attr-defined]  # of a DealQuerySet
+        statuses = chosen = self._deal_statuses
+        for name in {"outcome", "pipeline_id"} & self.special.keys():
+            chosen = [status for status in chosen if getattr(status, name) == self.special[name]]
+        if chosen is not statuses:
+            rows = rows.in_statuses([status.id for status in chosen])  # type: ignore[attr-defined]  # of a DealQuerySet
         if (history := self.special.get("stage_history")) is not None:
             rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
         return rows
@@ -326,10 +328,8 @@ class ListQuery:
         if name in self.declaration.sort_keys:
             return [OrderBy(F(f"sort_key__{column}"), descending=descending) for column in (name, "id")]
         names = [name] if name == "id" else [name, "id"]
-        return [
-            OrderBy(RawSQL("search_name", []) if column == "name" else F(column), descending=descending)
-            for column in names
-        ]
+        expressions = [RawSQL("search_name", []) if column == "name" else F(column) for column in names]
+        return [OrderBy(expression, descending=descending) for expression in expressions]
 
     def find(self, page: ListPage) -> tuple[list[int], int | None]:
         """Return the ids of a page, with one more if another page follows, and the number of rows.
@@ -453,7 +453,4 @@ def matching_ids(query: ListQuery, *, limit: int, ordered: bool = False) -> "arr
         if query.q:
             return array("q", query.search_ids(text)[: limit + 1])
         rows = query.rows.order_by(*query.order_by()) if ordered else query.rows.order_by()
-        ids = array("q")
-        for id in rows.values_list("id", flat=True)[: limit + 1].iterator(chunk_size=STEP):
-            ids.append(id)
-        return ids
+        return array("q", rows.values_list("id", flat=True)[: limit + 1].iterator(chunk_size=STEP))

@@ -1,9 +1,9 @@
-from typing import TYPE_CHECKING
-
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from accounts.account.models import Account
+from accounts.users.models import User
 from core.pages.navigation import MenuEntry, register
 from core.pages.routes import register_start_page
 from core.registry import newest_id, registry
@@ -11,12 +11,8 @@ from crm.fields.api.conditions import register_reader
 from team.lists.saved_views import read_api_list
 from team.menu.pages import GROUP, is_team_of_site
 
-if TYPE_CHECKING:
-    from accounts.account.models import Account
-    from accounts.users.models import User
 
-
-def start_page(account: "Account", user: "User") -> str | None:
+def start_page(account: Account, user: User) -> str | None:
     """Return the path of the clients for the team of an account that was created for the CRM."""
     return reverse("team-clients") if user.is_team and account.initial_module == GROUP else None
 

@@ -14,7 +14,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -45,11 +44,6 @@ MAX_FOUND = 8
 def record_path(kind: str, id: int) -> str:
     """Return the path of the page of a client, contact or deal."""
     return reverse(f"team-{kind}", args=[id])
-
-
-def linked(kind: str, id: int, name: str) -> SafeString:
-    """Return the name of a row as a link to its page."""
-    return format_html('<a href="{}"><bdi>{}</bdi></a>', record_path(kind, id), name)
 
 
 def clients_of(request: TeamRequest) -> QuerySet[Client]:
@@ -135,11 +129,8 @@ class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
     def show_found_clients(self) -> HttpResponse:
         """Show the form with the values that were sent, and with the clients that the search finds."""
         sent = self.request.POST
-        initial = {
-            field.name: sent.getlist(field.name) if field.type == "choices" else sent[field.name]
-            for field in self.fields()
-            if field.name in sent
-        }
+        fields = [field for field in self.fields() if field.name in sent]
+        initial = {field.name: (sent.getlist if field.type == "choices" else sent.get)(field.name) for field in fields}
         client_id = parse_id(sent.get("client_id"))
         return self.show(self.form(initial=initial), client_id=client_id, q=sent.get("client_q", ""))
 
@@ -153,11 +144,10 @@ class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
             return row
         if row is None:
             return self.show(form, client_id=client_id, q=request.POST.get("client_q", ""))
-        is_kept = request.user.access.includes(row)
+        is_kept, path = request.user.access.includes(row), record_path(self.declaration.resource, row.id)
         if is_kept:
-            messages.success(
-                request, format_html(_("{name} is added."), name=linked(self.declaration.resource, row.id, row.name))
-            )
+            name = format_html('<a href="{}"><bdi>{}</bdi></a>', path, row.name)
+            messages.success(request, format_html(_("{name} is added."), name=name))
         else:
             messages.success(request, _("%(name)s is added. You do not see it any more.") % {"name": row.name})
         if request.POST.get("do") == "another":
@@ -166,11 +156,10 @@ class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
         if self.in_dialog:
             # The page behind the dialog is loaded again, and shows the message.
             response = no_content()
-            response.headers["HX-Trigger"] = json.dumps(
-                {"record-created": self.declaration.resource, "dialog-close": ""}
-            )
+            events = {"record-created": self.declaration.resource, "dialog-close": ""}
+            response.headers["HX-Trigger"] = json.dumps(events)
             return response
-        return redirect(record_path(self.declaration.resource, row.id) if is_kept else reverse(self.declaration.route))
+        return redirect(path if is_kept else reverse(self.declaration.route))
 
     def add_another(self, client_id: int | None) -> HttpResponse:
         if self.in_dialog:
@@ -246,11 +235,7 @@ class NewDealPage(NewRecordPage):
 
 
 class ContactListForm(Form):
-    name = forms.CharField(
-        label=gettext_lazy("Name"),
-        max_length=ContactList._meta.get_field("name").max_length,
-        error_messages={"required": gettext_lazy("Can't be blank")},
-    )
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=ContactList._meta.get_field("name").max_length)
 
 
 class NewContactListPage(CreatingPage, TeamPage):
@@ -301,17 +286,17 @@ class ContactListPage(ActionsPage):
 
     def save(self, id: int) -> HttpResponse:
         row, form, user = self.find(id), ContactListForm(self.request.POST), self.request.user
-        if not form.is_valid() or not self.submit_form(
-            form, lambda: write_row(self.find(id, locked=True), form.cleaned_data, by=user)
-        ):
+
+        def act() -> None:
+            write_row(self.find(id, locked=True), form.cleaned_data, by=user)
+
+        if not form.is_valid() or not self.submit_form(form, act):
             return self.render_form(form, contact_list=row)
         messages.success(self.request, _("The contact list %(name)s is saved.") % form.cleaned_data)
         return redirect(reverse("team-contacts", query={"contact_list_id": id}))
 
     def trash(self, id: int) -> HttpResponse:
         row = self.find(id)
-        self.perform(
-            lambda: self.find(id, locked=True).trash(by=self.request.user),
-            success_message=_("The contact list %(name)s is in the trash. Its contacts stay.") % {"name": row.name},
-        )
+        message = _("The contact list %(name)s is in the trash. Its contacts stay.") % {"name": row.name}
+        self.perform(lambda: self.find(id, locked=True).trash(by=self.request.user), success_message=message)
         return redirect("team-contact-lists")

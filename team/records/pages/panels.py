@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.contrib import messages
 from django.db.models import Case, Exists, F, IntegerField, Model, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce, NullIf
@@ -25,6 +24,7 @@ from accounts.users.models import User
 from core.db.arrays import equals_any_of
 from core.db.prepared import prepared
 from core.db.tenancy import account_of, fold
+from core.errors import Conflict
 from core.http import throttling
 from core.pages.base import redirect
 from core.pages.templates import render_part
@@ -96,9 +96,8 @@ def _deals(account_id: int, responsible_ids: Collection[int] | None = None, **fi
     account: Account = account_of(account_id)
     deals = account.deals.live().limited_to(prepared_access(responsible_ids)).filter(**filters)
     columns = ("id", "name", "price", "currency", "status_data")
-    found: QuerySet[Model, object] = (
-        deals.annotate(status_data=status_of_row()).order_by("-id").values(*columns)[: PANEL_SIZE + 1]
-    )
+    deals = deals.annotate(status_data=status_of_row()).order_by("-id")
+    found: QuerySet[Model, object] = deals.values(*columns)[: PANEL_SIZE + 1]
     return found
 
 
@@ -117,9 +116,8 @@ def _contacts(
 
 def contact_lists_of(request: TeamRequest, contact_id: int) -> dict[str, list[tuple[int, str]]]:
     """Return the ids and names of the contact lists that a contact is on, and of those that it can be added to."""
-    memberships = ContactListMembership.objects.filter(
-        account_id=request.account.id, contact_id=contact_id, contact_list_id=OuterRef("id")
-    )
+    keys = {"account_id": request.account.id, "contact_id": contact_id, "contact_list_id": OuterRef("id")}
+    memberships = ContactListMembership.objects.filter(**keys)
     lists = request.account.contact_lists.live().annotate(is_joined=Exists(memberships))
     found = list(lists.order_by("-is_joined", "name_key", "id").values_list("id", "name", "is_joined")[:MAX_LISTS])
     return {
@@ -147,9 +145,8 @@ def _tasks(
     tasks = account.posts.live().filter(condition, category_id=None, closed=False).limited_to(access)
     tasks = tasks.annotate(responsible=name_of_user("responsible_id"))
     columns = ("id", "title", "scheduled_at", "responsible", "task_kind")
-    found: QuerySet[Model, object] = tasks.order_by(F("scheduled_at").asc(nulls_last=True), "id").values(*columns)[
-        : PANEL_SIZE + 1
-    ]
+    tasks = tasks.order_by(F("scheduled_at").asc(nulls_last=True), "id")
+    found: QuerySet[Model, object] = tasks.values(*columns)[: PANEL_SIZE + 1]
     return found
 
 
@@ -307,9 +304,8 @@ def linked_users_of(request: TeamRequest, link: str, id: int) -> LinkedUsers:
     access = request.user.access.arguments if link == "client_id" else {}
     rows = _linked_users(account_id=request.account.id, id=id, link=link, **access)
     shown = [row for row in rows[:MAX_LINKS] if row["state"] != State.REJECTED]
-    return LinkedUsers(
-        shown, [row for row in rows[:MAX_LINKS] if row["state"] == State.REJECTED], len(rows) > MAX_LINKS
-    )
+    rejected = [row for row in rows[:MAX_LINKS] if row["state"] == State.REJECTED]
+    return LinkedUsers(shown, rejected, len(rows) > MAX_LINKS)
 
 
 @prepared(account_id=int, id=int, responsible_ids=list)
@@ -351,12 +347,8 @@ def find_members(request: TeamRequest, q: str) -> list[User]:
         ids = search(members, query, list_rows=members, enough=MAX_CANDIDATES, fuzzy=False)[:MAX_CANDIDATES]
         users = {user.id: user for user in members.filter(id__in=ids).only("id", "account_id", "name", "login")}
     words = fold(q).split()
-    found = [
-        users[id]
-        for id in ids
-        if id in users and all(word in fold(f"{users[id].name} {users[id].login}") for word in words)
-    ]
-    return found[:MAX_FOUND]
+    found = [users[id] for id in ids if id in users]
+    return [user for user in found if all(word in fold(f"{user.name} {user.login}") for word in words)][:MAX_FOUND]
 
 
 class UserLinksMixin(Composer):
@@ -367,12 +359,9 @@ class UserLinksMixin(Composer):
     def user_links_context(self, link: str, id: int) -> dict[str, Any]:
         user_q = search_text(self.request.GET, "user_q")
         linked = linked_users_of(self.request, link, id)
-        found = find_members(self.request, user_q) if user_q else []
-        return {
-            "linked_users": linked,
-            "user_q": user_q,
-            "found_users": [(user, user.id in linked.confirmed_ids) for user in found],
-        }
+        members = find_members(self.request, user_q) if user_q else []
+        found = [(user, user.id in linked.confirmed_ids) for user in members]
+        return {"linked_users": linked, "user_q": user_q, "found_users": found}
 
     def link_user(self, id: int) -> HttpResponse:
         """Link the user in the form value `user` to the client or contact, or confirm the link that exists."""
@@ -403,19 +392,15 @@ class UserLinksMixin(Composer):
         """Change the state of the link whose id is the form value `link`."""
         request, link_id = self.request, parse_id(self.request.POST.get("link"))
 
-        def act() -> bool:
+        def act() -> None:
             links: UserLinkQuerySet = request.account.user_links.limited_to(request.user.access)
             link: UserLink | None = links.locked().filter(id=link_id or 0).first()
-            if link is not None and link.state != state:
+            if link is None:
+                raise Conflict(_("This link is gone: somebody deleted it in the meantime."))
+            if link.state != state:
                 link.write({"state": state}, by=request.user)
-            return link is not None
 
-        found: list[bool] = []
-        if self.perform(lambda: found.append(act())):
-            if found[-1]:
-                messages.success(request, message)
-            else:
-                messages.error(request, _("This link is gone: somebody deleted it in the meantime."))
+        self.perform(act, success_message=message)
         return redirect(self.declaration.row_route, id)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -17,7 +18,6 @@ from accounts.account.models import Account
 from accounts.layout.settings import parse_id
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
-from core.error_responses import error_response
 from core.pages.base import redirect, referring_path, safe_path
 from core.rows.access import Access, prepared_access
 from core.rows.declared import FieldType
@@ -54,13 +54,6 @@ class RecordPage(ActionsPage, Composer):
     template_name = "team/records/record.html"
     actions = {"trash": "trash", "restore": "restore", "compose": "compose", "tick": "complete_task"}
 
-    def rows(self) -> QuerySet[Model]:
-        """Return the records that the user may access, including those in the trash."""
-        rows: QuerySet[Model] = getattr(self.request.account, self.declaration.collection).accessible_to(
-            self.request.user
-        )
-        return rows
-
     def find(self, id: int) -> CRMResource:
         account, access = self.request.account, self.request.user.access
         row: CRMResource | None = _records.first(account_id=account.id, id=id, page=type(self), **access.arguments)
@@ -78,12 +71,8 @@ class RecordPage(ActionsPage, Composer):
         row = self.find(id)
         if row.trashed_at is not None:
             merge = merge_of_trashed(self.request, row)
-            return self.render(
-                "team/records/record_in_trash.html",
-                row=row,
-                merge=merge,
-                may_restore=merge is None and self.may_restore(row),
-            )
+            may_restore = merge is None and self.may_restore(row)
+            return self.render("team/records/record_in_trash.html", row=row, merge=merge, may_restore=may_restore)
         return self.show(row)
 
     def show(self, row: CRMResource, *, http_status: int = 200, **context: Any) -> HttpResponse:
@@ -115,7 +104,7 @@ class RecordPage(ActionsPage, Composer):
 
     def lock(self, id: int) -> CRMResource:
         """Return the record, locked until the transaction ends."""
-        row: CRMResource = get_object_or_404(self.rows().locked(), id=id)  # type: ignore[attr-defined]
+        row: CRMResource = get_object_or_404(self.accessible_records().locked(), id=id)
         return row
 
     def trash(self, id: int) -> HttpResponse:
@@ -128,19 +117,14 @@ class RecordPage(ActionsPage, Composer):
         return redirect(self.declaration.row_route, id)
 
     def restore(self, id: int) -> HttpResponse:
-        def act() -> bool:
+        def act() -> None:
             row = self.lock(id)
             if row.trashed_at is not None:
                 if not self.may_restore(row):
-                    return False
+                    raise PermissionDenied
                 row.restore()
-            return True
 
-        allowed: list[bool] = []
-        if self.perform(lambda: allowed.append(act())) and allowed[-1]:
-            messages.success(self.request, _("It is restored."))
-        elif allowed and not allowed[-1]:
-            return error_response(self.request, 403)
+        self.perform(act, success_message=_("It is restored."))
         return redirect(self.declaration.row_route, id)
 
     def complete_task(self, id: int) -> HttpResponse:
@@ -180,12 +164,11 @@ class CustomerPage(UserLinksMixin, RecordPage):
     def panels(self, row: Any) -> dict[str, Any]:
         vote_q = search_text(self.request.GET, "vote_q")
         user_links = self.user_links_context(self.link, row.id)
+        user_ids = user_links["linked_users"].confirmed_ids
         return {
             **super().panels(row),
             **user_links,
-            "feedback": feedback_of(
-                self.request, {self.link: row.id}, user_ids=user_links["linked_users"].confirmed_ids
-            ),
+            "feedback": feedback_of(self.request, {self.link: row.id}, user_ids=user_ids),
             "external_ids": external_ids_of(row),
             "merges": merges_of(row),
             "merge_path": merge_path(self.declaration.resource, row.id),
@@ -214,11 +197,8 @@ class ClientPage(CustomerPage):
     declaration = LISTS["client"]
 
     def panels(self, row: CRMResource) -> dict[str, Any]:
-        return {
-            **super().panels(row),
-            "deals": deals_of(self.request, client_id=row.id),
-            "contacts": contacts_of(self.request, row.id),
-        }
+        panels = {"deals": deals_of(self.request, client_id=row.id), "contacts": contacts_of(self.request, row.id)}
+        return super().panels(row) | panels
 
 
 class ContactPage(CustomerPage):
@@ -229,11 +209,8 @@ class ContactPage(CustomerPage):
     actions = {**CustomerPage.actions, "join_list": "join_list", "leave_list": "leave_list"}
 
     def panels(self, row: CRMResource) -> dict[str, Any]:
-        return {
-            **super().panels(row),
-            "deals": deals_of(self.request, contact_id=row.id),
-            "contact_lists": contact_lists_of(self.request, row.id),
-        }
+        lists = contact_lists_of(self.request, row.id)
+        return super().panels(row) | {"deals": deals_of(self.request, contact_id=row.id), "contact_lists": lists}
 
     def join_list(self, id: int) -> HttpResponse:
         return self.change_lists(id, ACTIONS["add_to_contact_list"])
@@ -247,7 +224,7 @@ class ContactPage(CustomerPage):
         def act() -> None:
             sent = {"contact_list_id": parse_id(self.request.POST.get("contact_list_id"))}
             list_id = action.read(sent, self.declaration.resource, account, user)
-            row = get_object_or_404(action.prepare(self.rows().live().locked()), id=id)  # type: ignore[attr-defined]
+            row = get_object_or_404(action.prepare(self.accessible_records().live().locked()), id=id)
             row.account = account
             action.apply([row], list_id, by=user)
 
@@ -272,7 +249,7 @@ class EditFieldPage(RecordsPage):
     """
 
     template_name = "team/records/edit_field.html"
-    record_class: type[RecordPage]
+    record_class: type[RecordPage] = None  # type: ignore[assignment]  # set by each route
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
         self.record_page, self.declaration = self.record_class(request=request), self.record_class.declaration
@@ -303,7 +280,7 @@ class EditFieldPage(RecordsPage):
         if request.POST.get("do") == "find":
             return self.show_form(row, field, FieldForm(field, request.account, request.user, row, q=q), q=q)
         edit = FieldEdit(request.account, request.user, row, field, request.POST)
-        rows = self.record_page.rows().live().filter(id=id)  # type: ignore[attr-defined]
+        rows = self.accessible_records().live().filter(id=id)
         if not edit.save(rows):
             return self.show_form(row, field, edit.form, q=q, conflict=edit)
         if not rows.exists():
@@ -324,13 +301,12 @@ class EditFieldPage(RecordsPage):
     def show_form(
         self, row: CRMResource, field: Field, form: FieldForm, *, q: str = "", conflict: FieldEdit | None = None
     ) -> HttpResponse:
-        status = 422 if form.is_bound else 200
         is_conflict = conflict is not None and conflict.conflicting is not None
         cell = {"cell": 1} if self.is_cell else {}
         template = "team/records/field_form.html" if self.request.htmx else self.template_name
         return self.render(
             "team/records/cell_form.html" if self.is_cell else template,
-            http_status=status,
+            http_status=422 if form.is_bound else 200,
             row=row,
             field=field,
             form=form,
@@ -353,15 +329,3 @@ class EditFieldPage(RecordsPage):
         names = Names.read(account, user, [(field.type, value_in(values, field))] if field.type in LINKS else [])
         [cell] = cells_of(values, [field], names, account.currency, edit_route=declaration.edit_route)
         return self.render("team/records/cell.html", cell=cell, focused=True)
-
-
-class EditClientPage(EditFieldPage):
-    record_class = ClientPage
-
-
-class EditContactPage(EditFieldPage):
-    record_class = ContactPage
-
-
-class EditDealPage(EditFieldPage):
-    record_class = DealPage
