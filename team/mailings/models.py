@@ -204,11 +204,8 @@ class MessageRecipientQuerySet(models.QuerySet["MessageRecipient"]):
             MessageRecipient(
                 account_id=message.account_id,
                 message_id=message.id,
-                email_key=person.email_key,
-                email=person.email,
-                name=person.name,
-                greeting=person.greeting,
                 **{f"{person.resource}_id": person.id},
+                **{name: getattr(person, name) for name in ("email_key", "email", "name", "greeting")},
             )
             for person in audience.people
         ]
@@ -224,13 +221,8 @@ class MessageRecipientQuerySet(models.QuerySet["MessageRecipient"]):
         """Mark the next recipient as being sent to, in a transaction that is committed before the e-mail is sent. Return it."""
         now = timezone.now()
         with transaction.atomic():
-            due = (
-                self.for_message(account_id, message_id)
-                .waiting()
-                .filter(due_at__lte=now)
-                .order_by("due_at", "email_key")
-            )
-            recipient = due.select_for_update(skip_locked=True).first()
+            due = self.for_message(account_id, message_id).waiting().filter(due_at__lte=now)
+            recipient = due.order_by("due_at", "email_key").select_for_update(skip_locked=True).first()
             if recipient is not None:
                 recipient.write(state=MessageRecipient.State.SENDING, claimed_at=now)
         return recipient

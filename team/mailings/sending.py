@@ -82,9 +82,8 @@ class RecipientsChanged(Conflict):
     """The number of recipients is another one than the author saw."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(
-            format_lazy(gettext_lazy("The number of recipients is now {number}. Nothing was sent."), number=number)
-        )
+        text = gettext_lazy("The number of recipients is now {number}. Nothing was sent.")
+        super().__init__(format_lazy(text, number=number))
 
 
 @transaction.atomic(savepoint=False)
@@ -100,10 +99,8 @@ def start_message(message: Message, *, by: User, expected: int | None = None) ->
     locks.acquire(("messages", account.id))
     now = timezone.now()
     if account.customer_messages.filter(started_at__gt=now - timedelta(days=1)).count() >= MAX_MESSAGES_PER_DAY:
-        values = {"most": MAX_MESSAGES_PER_DAY}
-        raise FieldError(
-            "message", gettext_lazy("is one too many: the account may send {most} a day"), "too_many", values
-        )
+        text = gettext_lazy("is one too many: the account may send {most} a day")
+        raise FieldError("message", text, "too_many", {"most": MAX_MESSAGES_PER_DAY})
     find_post(message)
     audience = message.find_audience(by)
     audience.check_size()
@@ -130,11 +127,8 @@ def request_test(user: User, post: Post, *, subject: str, text: str) -> None:
     """Send a message to the user as a test, in a job. Raise Throttled if the user receives too many e-mails."""
     if seconds := seconds_over_limit(user):
         raise Throttled(seconds)
-    in_transaction(
-        lambda: send_test.defer(
-            account_id=user.account_id, user_id=user.id, post_id=post.id, subject=subject, text=text
-        )
-    )
+    ids: dict[str, Any] = {"account_id": user.account_id, "user_id": user.id, "post_id": post.id}
+    in_transaction(lambda: send_test.defer(**ids, subject=subject, text=text))
 
 
 # E-mails
@@ -184,10 +178,8 @@ class MessageContent:
             html = as_html(subject, blocks, self.look, reason, unsubscribe_url, label)
         headers = {"List-Id": f"<messages.{full_name(self.account.prefix)}>"}
         if unsubscribe_url:
-            headers |= {
-                "List-Unsubscribe": f"<{unsubscribe_url}>",
-                "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
-            }
+            headers["List-Unsubscribe"] = f"<{unsubscribe_url}>"
+            headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         return make_message(
             to,
             subject,
@@ -229,10 +221,8 @@ def unsubscribe(account: Account, resource: str, id: int, email_key: str) -> Non
 def kept_id(account: Account, resource: str, id: int) -> int:
     """Return the id of the client or contact into which the row was merged, or its own id."""
     seen = {id}
-    merges = account.merges.active()
-    while (
-        kept := merges.filter(**{f"merged_{resource}_id": id}).values_list(f"{resource}_id", flat=True).first()
-    ) and (kept not in seen):
+    merges = account.merges.active().values_list(f"{resource}_id", flat=True)
+    while (kept := merges.filter(**{f"merged_{resource}_id": id}).first()) and kept not in seen:
         seen.add(kept)
         id = kept
     return id

@@ -32,13 +32,9 @@ class MergeChoicesField(WireField):
         data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
-        allowed = ", ".join(Choice)
-        if errors := [
-            FieldError(name, self.error_messages["choice"], "choice", {"choices": allowed})
-            for name, choice in data.items()
-            if not isinstance(choice, str) or choice not in [*Choice]
-        ]:
-            raise FieldErrors(errors)
+        message, values = self.error_messages["choice"], {"choices": ", ".join(Choice)}
+        if wrong := [name for name, choice in data.items() if choice not in [*Choice]]:
+            raise FieldErrors(FieldError(name, message, "choice", values) for name in wrong)
         return {name: Choice(choice) for name, choice in data.items()}
 
 
@@ -83,10 +79,7 @@ class NewContactMergeSerializer(ResourceSerializer):
     fields = MergeChoicesField()  # type: ignore[assignment]  # DRF's property has the name too, but keeps its fields elsewhere
 
 
-MERGE_BODIES: dict[str, type[ResourceSerializer]] = {
-    "client": NewClientMergeSerializer,
-    "contact": NewContactMergeSerializer,
-}
+MERGE_BODIES = {"client": NewClientMergeSerializer, "contact": NewContactMergeSerializer}
 
 
 class MergeFilters(ListFilters):
@@ -120,8 +113,7 @@ class MergeViewSet(TeamViewSet, Listing):
             serializer = MERGE_BODIES[self.kind](data=self.body.get("merge"), context=self.get_serializer_context())
             self.check(merge=serializer)
             merged_id, choices = serializer.values[f"merged_{self.kind}_id"], serializer.values.get("fields") or {}
-            rows = Merge.objects.all()
-            return rows.merge(self.account, self.kind, id, merged_id, choices, by=request.user)
+            return Merge.objects.all().merge(self.account, self.kind, id, merged_id, choices, by=request.user)
 
         try:
             row = in_transaction(act)

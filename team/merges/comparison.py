@@ -1,6 +1,6 @@
 """Comparison of two clients or two contacts, field by field, for a merge."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -27,6 +27,8 @@ class Choice(StrEnum):
     BOTH = "both"
 
 
+# Fields with their values, by name.
+ChosenValues = dict[str, tuple[Field, object]]
 # The fields whose values can be joined.
 JOINED = {FieldType.TAGS, FieldType.CHOICES, FieldType.LONG_TEXT}
 
@@ -101,16 +103,15 @@ def differences(kept: CRMResource, merged: CRMResource, fields: Iterable[Field])
 
 
 def chosen_values(
-    kept: CRMResource, merged: CRMResource, fields: list[Field], choices: dict[str, Choice]
-) -> dict[str, tuple[Field, object]]:
+    kept: CRMResource, merged: CRMResource, fields: list[Field], choices: Mapping[str, Choice]
+) -> ChosenValues:
     """Return the fields that the kept row gets another value for, with the value, by name.
 
     `choices` are by the name of the field. Other fields have the default choice. Raise FieldErrors for a choice that is not possible.
     """
-    values: dict[str, tuple[Field, object]] = {}
-    errors: list[FieldError] = []
+    values: ChosenValues = {}
     unknown = sorted(choices.keys() - {field.name for field in fields})
-    errors += [FieldError(f"fields.{name}", _("is not a field that can be chosen"), "unknown") for name in unknown]
+    errors = [FieldError(f"fields.{name}", _("is not a field that can be chosen"), "unknown") for name in unknown]
     for difference in differences(kept, merged, fields):
         name = difference.field.name
         choice = choices.get(name, difference.default())

@@ -3,7 +3,7 @@
 With the form on the page of a record, the team writes a note, records a call, a meeting or an e-mail, or plans a task.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -84,12 +84,16 @@ KINDS: dict[str, ComposedKind] = {
 }
 
 
+def kind_field(kinds: Iterable[str]) -> forms.ChoiceField:
+    choices = [(kind, KINDS[kind].title) for kind in kinds]
+    return forms.ChoiceField(label=gettext_lazy("Kind"), choices=choices, widget=forms.RadioSelect)
+
+
 class NoteForm(Form):
     """The fields of a note. Fields that do not belong to the kind keep neither values nor errors."""
 
-    kind = forms.ChoiceField(
-        label=gettext_lazy("Kind"), choices=[(kind, KINDS[kind].title) for kind in Note.Kind], widget=forms.RadioSelect
-    )
+    id_format = "note-%s"
+    kind = kind_field(Note.Kind)
     content = forms.CharField(
         label=gettext_lazy("Text"), required=False, max_length=65_536, widget=forms.Textarea(attrs={"rows": 3})
     )
@@ -99,9 +103,6 @@ class NoteForm(Form):
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
     duration = WholeNumberField(label=gettext_lazy("Minutes"), required=False, min_value=0, max_value=MAX_DURATION)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"auto_id": "note-%s", **kwargs})
 
     def tabs(self) -> Iterator[tuple[BoundWidget, str]]:
         """Return the radio button of each kind with the name of its icon."""
@@ -135,9 +136,7 @@ class NoteForm(Form):
 class ComposerForm(NoteForm):
     """The form for a new note or a new task of the user."""
 
-    kind = forms.ChoiceField(
-        label=gettext_lazy("Kind"), choices=[(kind, KINDS[kind].title) for kind in KINDS], widget=forms.RadioSelect
-    )
+    kind = kind_field(KINDS)
     title = forms.CharField(label=gettext_lazy("New task"), required=False, max_length=255)
     day = forms.DateField(
         label=gettext_lazy("Due"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
@@ -334,13 +333,8 @@ class EditNotePage(NotePage):
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         note = self.find_own(id)
-        initial = {
-            "kind": note.kind,
-            "content": note.content,
-            "noted_at": timezone.localtime(note.noted_at),
-            "duration": note.duration,
-            "version": note.updated_at.isoformat(),
-        }
+        initial = {name: getattr(note, name) for name in ("kind", "content", "duration")}
+        initial |= {"noted_at": timezone.localtime(note.noted_at), "version": note.updated_at.isoformat()}
         return self.show(note, form=EditNoteForm(initial=initial))
 
     def save(self, id: int) -> HttpResponse:
@@ -368,12 +362,9 @@ class TeamMentionsPart(TeamPage):
         throttling.count_search(request)
         team = request.account.users.filter(role__in=User.TEAM, is_active=True).exclude(id=request.user.id)
         people = team.order_by("name", "id").values_list("login", "name")[:MAX_CANDIDATES]
-        found = [
-            {"login": login, "name": name or login}
-            for login, name in people
-            if " " not in login and has_word(prefix, f"{login} {name}")
-        ]
-        return JsonResponse(found[:MAX_SHOWN], safe=False)
+        found = [pair for pair in people if " " not in pair[0] and has_word(prefix, " ".join(pair))]
+        shown = [{"login": login, "name": name or login} for login, name in found[:MAX_SHOWN]]
+        return JsonResponse(shown, safe=False)
 
 
 # Notes in notifications

@@ -11,7 +11,7 @@ from core.openapi.values import COUNT, ID, ID_OR_ZERO, NAME, NUMBER, JSONSchema,
 from team.menu.api import TeamViewSet
 from team.reports.periods import DEFAULT_MONTHS, MAX_MONTHS
 from team.reports.queries import MAX_SUGGESTIONS, REPORTS, Report, ReportQuery
-from team.reports.tables import TIMES, ColumnKind
+from team.reports.tables import ColumnKind, OtherTime
 
 TOO_SLOW = "are too many months: the report takes too long. Choose a shorter period, a pipeline or a responsible user"
 TOO_LARGE = "takes too long, because the account has too many suggestions with clients"
@@ -25,8 +25,7 @@ class ReportViewSet(TeamViewSet):
     def retrieve(self, request: APIRequest) -> HttpResponse:
         """Return the rows of the report."""
         report = self.report
-        errors = self.ignore_parameters(report.parameters)
-        if errors:
+        if errors := self.ignore_parameters(report.parameters):
             raise FieldErrors(errors.values())
         texts = {name: str(value) for name, value in self.parameters.items()}
         query = ReportQuery.read(report, texts, account=self.account, user=self.request.user)
@@ -36,12 +35,8 @@ class ReportViewSet(TeamViewSet):
             error = ("from", TOO_SLOW) if report.has_period else ("report", TOO_LARGE)
             raise FieldError(*error, "too_slow") from None
         months = {"from": f"{query.period.first:%Y-%m}", "to": f"{query.period.last:%Y-%m}"}
-        data: dict[str, object] = {
-            "report": report.name,
-            **(months if report.has_period else {}),
-            "rows": table.as_objects(with_ids=report.has_ids),
-        }
-        return Response(data)
+        rows = table.as_objects(with_ids=report.has_ids)
+        return Response({"report": report.name, **(months if report.has_period else {}), "rows": rows})
 
 
 # The OpenAPI document, as far as views and serializers do not tell it
@@ -50,7 +45,7 @@ DURATION = {"type": ["number", "null"], "minimum": 0}
 # The schema and an example of a column of each kind.
 COLUMNS = {
     ColumnKind.TEXT: (or_null(NAME), "EUR"),
-    ColumnKind.MONTH: ({"anyOf": [MONTH, one_of(TIMES)]}, "2026-11"),
+    ColumnKind.MONTH: ({"anyOf": [MONTH, one_of(OtherTime.values)]}, "2026-11"),
     ColumnKind.COUNT: (COUNT, 2),
     ColumnKind.MONEY: (NUMBER, 149.9),
     ColumnKind.SHARE: ({**DURATION, "maximum": 1}, 0.25),
@@ -75,17 +70,14 @@ for report in REPORTS.values():
     example = {column.name: COLUMNS[column.kind][1] for column in report.columns}
     if report.has_ids:
         schemas["id"], example["id"] = or_null(ID), 16
-    period, months = (
-        ({"from": MONTH, "to": MONTH}, {"from": "2026-11", "to": "2026-11"}) if report.has_period else ({}, {})
-    )
+    names = ("from", "to") if report.has_period else ()
     entries()[f"GET /app/reports/{report.name}.json"] = {
         "id": key,
         "summary": f"Read the report “{report.label}”",
         "description": description_of(report),
         "tag": "Reports",
-        "response": {"report": report.name, **months, "rows": [example]},
+        "response": {"report": report.name, **dict.fromkeys(names, "2026-11"), "rows": [example]},
     }
     QUERY_PARAMETERS[key] = {name: MONTH if name in ("from", "to") else ID_OR_ZERO for name in report.parameters}
-    RESPONSES[key] = object_of(
-        {"report": {"type": "string", "const": report.name}, **period, "rows": array_of(object_of(schemas))}
-    )
+    fixed = {"report": {"type": "string", "const": report.name}, **dict.fromkeys(names, MONTH)}
+    RESPONSES[key] = object_of({**fixed, "rows": array_of(object_of(schemas))})

@@ -36,11 +36,10 @@ class ReportPage(TeamPage):
             # The report has the default values of the parameters with errors.
             valid = {name: value for name, value in parameters.items() if name not in {error.field for error in errors}}
             query = ReportQuery.read(report, valid, account=request.account, user=request.user)
-        is_too_slow, table = False, None
         try:
             table = report.table(query)
         except TooSlow:
-            is_too_slow = True
+            table = None
         if table is not None and request.GET.get("format") == "csv":
             return csv_response(report, table)
         return self.render(
@@ -48,7 +47,7 @@ class ReportPage(TeamPage):
             report=report,
             reports=REPORTS.values(),
             query=query,
-            is_too_slow=is_too_slow,
+            is_too_slow=table is None,
             errors=[error_sentence(error) for error in errors],
             default_months=DEFAULT_MONTHS,
             pipelines=self.pipelines(report),
@@ -77,12 +76,8 @@ class ReportPage(TeamPage):
 
     def pipelines(self, report: Report) -> list[tuple[int, str]]:
         """Return the choices of a pipeline. There is nothing to choose if the account has only one."""
-        if not report.has_pipeline:
-            return []
-        pipelines = [
-            (pipeline.id, pipeline_name(pipeline))
-            for pipeline in self.request.account.pipelines.order_by("position", "id")
-        ]
+        rows = self.request.account.pipelines.order_by("position", "id") if report.has_pipeline else ()
+        pipelines = [(pipeline.id, pipeline_name(pipeline)) for pipeline in rows]
         return pipelines if len(pipelines) > 1 else []
 
 

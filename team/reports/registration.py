@@ -5,13 +5,5 @@ from team.menu.pages import GROUP, is_team_of_site
 
 register(
     "main",
-    MenuEntry(
-        "reports",
-        _("Reports"),
-        "team-reports",
-        order=90,
-        group=GROUP,
-        is_shown=is_team_of_site,
-        shortcut="g p",
-    ),
+    MenuEntry("reports", _("Reports"), "team-reports", order=90, group=GROUP, is_shown=is_team_of_site, shortcut="g p"),
 )

@@ -8,6 +8,7 @@ from enum import StrEnum
 from math import floor, log10
 from urllib.parse import urlencode
 
+from django.db.models import TextChoices
 from django.urls import reverse
 from django.utils import formats
 from django.utils.functional import Promise
@@ -35,9 +36,14 @@ class ColumnKind(StrEnum):
     HOURS = "hours"
 
 
-# The rows of a report by months that stand for other times.
-EARLIER, LATER, NO_DATE = "earlier", "later", "no_date"
-TIMES = {EARLIER: gettext_lazy("Earlier"), LATER: gettext_lazy("Later"), NO_DATE: gettext_lazy("No date")}
+class OtherTime(TextChoices):
+    """The rows of a report by months that stand for other times."""
+
+    EARLIER = "earlier", gettext_lazy("Earlier")
+    LATER = "later", gettext_lazy("Later")
+    NO_DATE = "no_date", gettext_lazy("No date")
+
+
 NUMBERS = (ColumnKind.COUNT, ColumnKind.MONEY, ColumnKind.SHARE, ColumnKind.DAYS, ColumnKind.HOURS)
 
 
@@ -122,7 +128,7 @@ def text_of(value: Value, column: ReportColumn, currency: str) -> str:
     if isinstance(value, date):
         return formats.date_format(value, "YEAR_MONTH_FORMAT")
     if isinstance(value, str):
-        return str(TIMES[value]) if column.kind == ColumnKind.MONTH else value
+        return str(OtherTime(value).label) if column.kind == ColumnKind.MONTH else value
     if column.kind == ColumnKind.SHARE:
         return _("%(number)s%%") % {"number": number_text(value * 100, 0)}
     if column.kind == ColumnKind.MONEY:

@@ -20,9 +20,8 @@ class CalendarFeedViewSet(TeamViewSet):
     shown_once = ("url",)
 
     def get_queryset(self) -> CalendarFeedQuerySet:
-        rows: CalendarFeedQuerySet = CalendarFeed.objects.filter(
-            account_id=self.account.id, user_id=self.request.user.id
-        )
+        account, user = self.account, self.request.user
+        rows: CalendarFeedQuerySet = CalendarFeed.objects.filter(account_id=account.id, user_id=user.id)
         return rows
 
     def created_at(self) -> str | None:

@@ -11,11 +11,11 @@ from team.tasks.queries import count_due
 
 
 def number_due(request: PageRequest) -> int:
-    """Return the number of the user's tasks that are due today or overdue."""
     user = request.user
     return 0 if user is None or not user.is_team else count_due(user.account, user)
 
 
+LINKS = {**CLIENT, "contact": "contact_id", "deal": "deal_id"}
 register(
     "main",
     MenuEntry(
@@ -31,15 +31,7 @@ register(
 )
 register(
     "new",
-    MenuEntry(
-        "task",
-        _("Task"),
-        "team-task-new",
-        "square-check",
-        order=10,
-        links={**CLIENT, "contact": "contact_id", "deal": "deal_id"},
-        is_shown=is_team_of_site,
-    ),
+    MenuEntry("task", _("Task"), "team-task-new", "square-check", order=10, links=LINKS, is_shown=is_team_of_site),
 )
 register_task_route("team-task")
 

@@ -50,10 +50,7 @@ class TimelineViewSet(TeamViewSet, Paged):
         return {
             "kind": entry.kind,
             "at": format_time(entry.at, self.account.zone),
-            "user_id": entry.user_id,
-            "client_id": entry.client_id,
-            "contact_id": entry.contact_id,
-            "deal_id": entry.deal_id,
+            **{name: getattr(entry, name) for name in ("user_id", "client_id", "contact_id", "deal_id")},
             "resource": "post" if post_id else entry.resource,
             "resource_id": post_id or entry.resource_id,
             "title": title,
@@ -79,10 +76,7 @@ KIND = {
 ENTRY = object_of(
     kind=one_of(KINDS),
     at=TIME,
-    user_id=or_null(ID),
-    client_id=or_null(ID),
-    contact_id=or_null(ID),
-    deal_id=or_null(ID),
+    **dict.fromkeys(("user_id", "client_id", "contact_id", "deal_id"), or_null(ID)),
     resource=one_of(["client", "contact", "deal", "note", "post"]),
     resource_id=ID,
     title=NAME,

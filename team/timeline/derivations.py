@@ -28,14 +28,8 @@ from team.timeline.mirrored_entries import LINK_COLUMNS, MIRRORS, TABLE, either,
 from team.timeline.models import LINKS, MIRRORED_KINDS
 
 # The kinds of the keys of rows.
-RESOURCES: dict[type[Model], str] = {
-    Client: "client",
-    Contact: "contact",
-    Deal: "deal",
-    Note: "note",
-    Post: "post",
-    ProxyVote: "vote",
-}
+RESOURCES: dict[type[Model], str] = {Client: "client", Contact: "contact", Deal: "deal"}
+RESOURCES |= {Note: "note", Post: "post", ProxyVote: "vote"}
 
 # A new row has no entries and no tasks. The summary of a row in the trash is written like that of a changed row.
 NEW_CLIENT = """, summary AS (
@@ -195,10 +189,9 @@ def log(model: type[Model], *links: str) -> Comparison:
 @prepared(account_id=int, ids=list)
 def links_of_notes(account_id: int, ids: Sequence[int]) -> QuerySet[Model, object]:
     """Return the links of the entries of notes."""
-    entries = account_of(account_id).timeline_entries.filter(
-        resource="note", resource_id__any=ids, kind__in=MIRRORED_KINDS
-    )
-    found: QuerySet[Model, object] = entries.order_by().values_list(*(f"{link}_id" for link in LINKS))
+    entries = account_of(account_id).timeline_entries.filter(resource="note", kind__in=MIRRORED_KINDS)
+    entries = entries.filter(resource_id__any=ids).order_by()
+    found: QuerySet[Model, object] = entries.values_list(*(f"{link}_id" for link in LINKS))
     return found
 
 
@@ -241,13 +234,19 @@ def has_link(row: object) -> bool:
     return any(getattr(row, name) is not None for name in LINK_COLUMNS)
 
 
+def may_have_link(row: object, columns: Collection[str] | None) -> bool:
+    """Return whether a post has a link, or may have had one before the update of these columns, or of all."""
+    return columns is None or not set(LINK_COLUMNS).isdisjoint(columns) or has_link(row)
+
+
 def is_trashed(row: Trashable) -> bool:
     """Return whether a new row is in the trash. The CTEs write the values of the others."""
     return row.trashed_at is not None
 
 
-def never(_row: object) -> bool:
-    return False
+TASK_COLUMNS = ("completed_at", "closed", "scheduled_at")
+POST_COLUMNS = {"created_at", "category_id", "user_id", "trashed_at", *TASK_COLUMNS, *LINK_COLUMNS}
+DEAL_COLUMNS = {"client_id", "contact_id", "status_id", "currency", "price", "trashed_at"}
 
 
 def register_derivations() -> None:
@@ -258,35 +257,14 @@ def register_derivations() -> None:
     register_comparisons(log(Client, "contact"), log(Contact, "client"), log(Deal, "client", "contact"))
     # In this order: the summaries depend on the entries.
     register(
-        mirror(Client, (), concerns_new=never),
-        mirror(Contact, (), concerns_new=never),
-        mirror(Deal, (), concerns_new=never),
-        mirror(Note, {"noted_at", "kind", "trashed_at", *LINK_COLUMNS}, concerns_new=never),
-        mirror(
-            Post,
-            {
-                "created_at",
-                "completed_at",
-                "closed",
-                "scheduled_at",
-                "category_id",
-                "user_id",
-                "trashed_at",
-                *LINK_COLUMNS,
-            },
-            concerns_new=has_link,
-            concerns_changed=lambda row, columns: (
-                columns is None or not set(LINK_COLUMNS).isdisjoint(columns) or has_link(row)
-            ),
-        ),
+        mirror(Client, (), concerns_new=lambda _row: False),
+        mirror(Contact, (), concerns_new=lambda _row: False),
+        mirror(Deal, (), concerns_new=lambda _row: False),
+        mirror(Note, {"noted_at", "kind", "trashed_at", *LINK_COLUMNS}, concerns_new=lambda _row: False),
+        mirror(Post, POST_COLUMNS, concerns_new=has_link, concerns_changed=may_have_link),
         mirror(ProxyVote, {"created_at", "client_id", "contact_id", "from_post_id"}),
         follow_rows(Client, "client", {"trashed_at"}, is_trashed),
         follow_rows(Contact, "contact", {"client_id", "trashed_at"}, is_trashed),
-        follow_rows(
-            Deal,
-            "deal",
-            {"client_id", "contact_id", "status_id", "currency", "price", "trashed_at"},
-            lambda _deal: True,
-        ),
+        follow_rows(Deal, "deal", DEAL_COLUMNS, lambda _deal: True),
         follow_new_notes(),
     )

@@ -218,11 +218,10 @@ def write_entries(account_id: int, keys: list[Key]) -> None:
         if numbers:
             fetch(RELINK, {"account": Int8(account_id), "numbers": array_literal(numbers)})
     if rows := {resource: ids[resource] for resource in MIRRORS if resource in ids}:
-        limits = [
-            (resource, len(of_kind) if len(of_kind) < ASSUMED_ARRAY_LENGTH else 0) for resource, of_kind in rows.items()
-        ]
+        lengths = {resource: len(of_kind) for resource, of_kind in rows.items()}
+        limits = tuple((name, length if length < ASSUMED_ARRAY_LENGTH else 0) for name, length in lengths.items())
         parameters = {resource: array_literal(sorted(of_kind)) for resource, of_kind in rows.items()}
-        links = fetch(statement(tuple(limits)), {"account": Int8(account_id), **parameters})
+        links = fetch(statement(limits), {"account": Int8(account_id), **parameters})
         add_keys(account_id, write_summaries, keys_of_links(links))
 
 

@@ -113,9 +113,8 @@ class TimelineEntryQuerySet(QuerySet["TimelineEntry"]):
         """
         subjects = {resource: first(rows) for resource, rows in subject_rows(account, access).items()}
         whens = [When(resource=resource, then=subject) for resource, subject in subjects.items()]
-        return self.annotate(subject=Case(*whens, output_field=models.JSONField(decoder=ExactDecoder))).filter(
-            subject__isnull=False
-        )
+        subject = Case(*whens, output_field=models.JSONField(decoder=ExactDecoder))
+        return self.annotate(subject=subject).filter(subject__isnull=False)
 
     def with_names(self, account: Account, access: Access) -> Self:
         """Annotate each entry with the names of its user, and of the linked rows of the access."""
@@ -182,19 +181,15 @@ def subject_rows(account: Account, access: Access) -> dict[str, QuerySet[Model]]
         found: QuerySet[Model] = rows.filter(id=OuterRef("resource_id")).annotate(found=JSONObject(**values))
         return found
 
+    text = Left("content", MAX_TEXT_LENGTH + 1)
     posts = account.posts.live().filter(id=OuterRef("post_id"))
     votes = account.proxy_votes.limited_to(access).filter(id=OuterRef("resource_id"))
     return {
         "client": live(account.clients.live().limited_to(access), title="name"),
         "contact": live(account.contacts.live().limited_to(access), title="name"),
         "deal": live(account.deals.live().limited_to(access), title="name", price="price", currency="currency"),
-        "note": live(
-            account.notes.live().limited_to(access),
-            title="excerpt",
-            # One character more than is shown tells whether the text is longer.
-            text=Left("content", MAX_TEXT_LENGTH + 1),
-            duration="duration",
-        ),
+        # One character more than is shown tells whether the text is longer.
+        "note": live(account.notes.live().limited_to(access), title="excerpt", text=text, duration="duration"),
         "post": live(account.posts.live().limited_to(access), title="title"),
         "vote": votes.annotate(found=first(posts.annotate(found=JSONObject(title="title", post_id="id")))),
     }

@@ -74,23 +74,12 @@ class CalendarPage(TaskActions):
         for task in tasks[:MAX_TASKS]:
             task["is_late"] = is_late(task)
             by_day[timezone.localtime(task["scheduled_at"]).date()].append(task)
-        cells = [
-            {
-                "day": day,
-                "classes": " ".join(
-                    name
-                    for name, applies in (
-                        ("today", day == today),
-                        ("outside", day.month != month.month),
-                        ("free", not by_day[day]),
-                    )
-                    if applies
-                ),
-                "tasks": by_day[day][:DAY_SIZE],
-                "rest": by_day[day][DAY_SIZE:],
-            }
-            for day in days
-        ]
+        cells = []
+        for day in days:
+            states = {"today": day == today, "outside": day.month != month.month, "free": not by_day[day]}
+            classes = " ".join(name for name, applies in states.items() if applies)
+            listed = by_day[day]
+            cells.append({"day": day, "classes": classes, "tasks": listed[:DAY_SIZE], "rest": listed[DAY_SIZE:]})
         feed = CalendarFeed.objects.filter(account_id=request.account.id, user_id=request.user.id).first()
         return self.render(
             weeks=[cells[start : start + 7] for start in range(0, len(cells), 7)],
@@ -183,19 +172,16 @@ def calendar_of(user: User, base_url: str, *, now: datetime) -> str:
 
 def tasks_of(user: User, now: datetime) -> list[dict[str, object]]:
     """Return the tasks of the feed. A client or contact that the user may not access has neither a name nor a telephone number."""
-    rows = open_tasks(user.account, user).filter(
-        responsible_id=user.id, scheduled_at__gte=now - PAST, scheduled_at__lt=now + FUTURE
-    )
+    rows = open_tasks(user.account, user).filter(scheduled_at__gte=now - PAST, scheduled_at__lt=now + FUTURE)
     columns = ("id", "title", "content", "scheduled_at", "due_day", "remind_at", "updated_at")
     linked: dict[str, object] = {}
     for link in ("client", "contact"):
         found = getattr(user.account, LINKS[link]).live().accessible_to(user).filter(id=OuterRef(f"{link}_id"))
         number = Coalesce(NullIf("phone", Value("")), "mobile_phone")
-        linked |= {
-            f"{link}_name": Subquery(found.values("name")),
-            f"{link}_phone": Subquery(found.values(found=number)),
-        }
-    return list(rows.order_by("scheduled_at", "id").values(*columns, **linked)[:MAX_EVENTS])
+        linked[f"{link}_name"] = Subquery(found.values("name"))
+        linked[f"{link}_phone"] = Subquery(found.values(found=number))
+    rows = rows.filter(responsible_id=user.id).order_by("scheduled_at", "id")
+    return list(rows.values(*columns, **linked)[:MAX_EVENTS])
 
 
 def event_of(task: ValuesRow, base_url: str) -> list[str]:

@@ -47,6 +47,7 @@ def add_step(step: str, day: date) -> date:
 
 
 class TaskForm(Form):
+    id_format = "task-%s"
     title = forms.CharField(label=gettext_lazy("Title"), max_length=255)
     task_kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=[(kind, KINDS[kind][0]) for kind in KINDS])
     day = forms.DateField(
@@ -74,7 +75,7 @@ class TaskForm(Form):
     version = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, people: list[tuple[int, str]], **kwargs: Any) -> None:
-        super().__init__(*args, **{"auto_id": "task-%s", **kwargs})
+        super().__init__(*args, **kwargs)
         self.set_choices("responsible_id", [("", gettext_lazy("Nobody")), *((str(id), name) for id, name in people)])
 
     def clean(self) -> dict[str, object]:
@@ -139,15 +140,14 @@ class TaskFormPage(CreatingPage, TeamPage):
     FOUND = "task-links"
 
     def rows_of(self, link: str) -> Any:
-        rows = getattr(self.request.account, LINKS[link])
-        return rows.live().accessible_to(self.request.user)
+        return getattr(self.request.account, LINKS[link]).live().accessible_to(self.request.user)
 
     def linked(self, ids: dict[str, int | None]) -> list[tuple[str, int, str, str]]:
         """Return the rows that a task belongs to, as (link, id, label, name)."""
         found = []
         for link, id in ids.items():
-            if id is not None and (row := self.rows_of(link).filter(id=id).values_list("name", flat=True).first()):
-                found.append((link, id, str(LINK_LABELS[link]), row))
+            if id is not None and (name := self.rows_of(link).filter(id=id).values_list("name", flat=True).first()):
+                found.append((link, id, str(LINK_LABELS[link]), name))
         return found
 
     def find(self, q: str) -> list[tuple[str, int, str, str]]:

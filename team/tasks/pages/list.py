@@ -30,17 +30,7 @@ from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
 from team.fields.names import RECORD_ICONS, people_of
 from team.menu.pages import ActionsPage, TeamRequest
-from team.tasks.queries import (
-    GROUP_SIZE,
-    LINKS,
-    Bounds,
-    all_tasks,
-    ids_by_group,
-    items,
-    open_tasks,
-    order_tasks,
-    time_on,
-)
+from team.tasks.queries import GROUP_SIZE, LINKS, Bounds, all_tasks, ids_by_group, items, open_tasks, time_on
 
 # The labels and icons of the kinds of tasks.
 KINDS: dict[str, tuple[object, str]] = {
@@ -79,18 +69,11 @@ GONE = gettext_lazy("The task was deleted in the meantime, or you may not see it
 def as_item(row: ValuesRow) -> dict[str, object]:
     """Add to the values of a task what the template shows of its kind and its links."""
     label, icon = KINDS.get(row["task_kind"], KINDS[Post.TaskKind.TASK])
-    links = [
-        (RECORD_ICONS[link], row[f"{link}_name"], reverse(f"team-{link}", args=[row[f"{link}_id"]]))
-        for link in LINKS
-        if row[f"{link}_name"]
-    ]
+    named = [(link, row[f"{link}_name"], row[f"{link}_id"]) for link in LINKS if row[f"{link}_name"]]
+    links = [(RECORD_ICONS[link], name, reverse(f"team-{link}", args=[id])) for link, name, id in named]
     at = row["scheduled_at"] and timezone.localtime(row["scheduled_at"])
-    return row | {
-        "kind_label": label,
-        "icon": icon,
-        "links": links,
-        "is_today": (row["due_day"] or (at and at.date())) == timezone.localdate(),
-    }
+    is_today = (row["due_day"] or (at and at.date())) == timezone.localdate()
+    return row | {"kind_label": label, "icon": icon, "links": links, "is_today": is_today}
 
 
 class TaskActions(ActionsPage):
@@ -229,7 +212,7 @@ class TasksPage(TaskActions):
             rows = all_tasks(account, user).filter(closed=True, completed_at__isnull=False, **mine)
             return rows.order_by("-completed_at", "-id").values_list("id", flat=True)
         rows = open_tasks(account, user).filter(Bounds.now().condition(group), **mine)
-        return order_tasks(rows).values_list("id", flat=True)
+        return rows.order_by("scheduled_at", "id").values_list("id", flat=True)
 
 
 class TaskPage(CreatingPage, TaskActions):
@@ -263,12 +246,7 @@ class TaskPage(CreatingPage, TaskActions):
 
     def comment(self, id: int) -> HttpResponse:
         text = replace_non_xml(self.request.POST.get("comment", "")).strip()
-        error = ""
-        if not text:
-            error = _("Can't be blank")
-        elif len(text) > 65_536:
-            error = _("Is too long")
-        if error:
+        if error := _("Can't be blank") if not text else _("Is too long") if len(text) > 65_536 else "":
             return self.show(id, http_status=422, comment_text=text, comment_error=error)
 
         form, user = CommentTextForm({"content": text}), self.request.user
@@ -294,9 +272,8 @@ class TaskPage(CreatingPage, TaskActions):
         )
         comment = self.create_once(form, creation)
         if comment is None:
-            return self.show(
-                id, http_status=422, comment_text=text, comment_error=" ".join(map(str, form.non_field_errors()))
-            )
+            error = " ".join(map(str, form.non_field_errors()))
+            return self.show(id, http_status=422, comment_text=text, comment_error=error)
         return comment if isinstance(comment, HttpResponse) else redirect(path_of(comment))
 
     def erase_comment(self, id: int) -> HttpResponse:
