@@ -97,7 +97,6 @@ class SuggestionFilter:
         return posts
 
     def clients_of_segment(self) -> QuerySet[Any, Any] | list[int]:
-        """Return the ids of the clients of the segment."""
         segment = self.segment
         if segment is None:
             return []

@@ -131,17 +131,11 @@ class MoveForm(Form):
 
     @property
     def move_values(self) -> dict[str, Any]:
-        """The values for `Move`."""
         values = self.cleaned_data
         other = stored_reason(values.get("other_reason") or "")
         reason = (other or values.get("reason") or "") if self.asks_reason else None
-        return {
-            "status_id": int(values["status_id"]),
-            "after_id": values["after_id"],
-            "place": values["place"],
-            "reason": reason,
-            "seen_status_id": values["seen_status_id"],
-        }
+        places = {name: values[name] for name in ("after_id", "place", "seen_status_id")}
+        return {"status_id": int(values["status_id"]), "reason": reason, **places}
 
 
 def status_choices(account: Account, statuses: list[Status]) -> list[tuple[object, object]]:
@@ -149,14 +143,11 @@ def status_choices(account: Account, statuses: list[Status]) -> list[tuple[objec
     ids = {status.pipeline_id for status in statuses}
     if len(ids) < 2:
         return [(status.id, status_name(status)) for status in statuses]
-    return [
-        (
-            pipeline_name(pipeline),
-            [(status.id, status_name(status)) for status in statuses if status.pipeline_id == pipeline.id],
-        )
-        for pipeline in account.pipelines.order_by("position", "id")
-        if pipeline.id in ids
-    ]
+    groups: list[tuple[object, object]] = []
+    for pipeline in account.pipelines.order_by("position", "id"):
+        if found := [(status.id, status_name(status)) for status in statuses if status.pipeline_id == pipeline.id]:
+            groups.append((pipeline_name(pipeline), found))
+    return groups
 
 
 class MovePage(TeamPage):

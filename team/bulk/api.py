@@ -121,15 +121,9 @@ class BulkChangeViewSet(TeamViewSet, Paged):
         if field and field not in values:
             raise FieldError(field, "can't be blank", "required")
 
-        chosen = {name: values[name] for name in ("resource", "action")}
-        options: dict[str, Any] = {
-            **chosen,
-            "by": request.user,
-            "data": values,
-            "ids": list(ids or ()),
-            "query": query or "",
-        }
-        change = in_transaction(lambda: BulkChange.start(self.account, **options))
+        chosen = {"resource": values["resource"], "action": values["action"]}
+        rows: dict[str, Any] = {"ids": list(ids or ()), "query": query or ""}
+        change = in_transaction(lambda: BulkChange.start(self.account, by=request.user, data=values, **chosen, **rows))
         location = self.base_url + reverse("team-json-bulk-change", args=[change.id])
         return Response(self.represent(change), status=201, headers={"Location": location})
 

@@ -265,7 +265,6 @@ class BulkChange(TenantModel):
         return found
 
     def _missing(self, ids: list[int], found: list[BulkRow], user: User) -> dict[int, str]:
-        """Return the results for the ids that were not found."""
         missing = set(ids) - {row.id for row in found}
         if not missing:
             return {}

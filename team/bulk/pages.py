@@ -263,8 +263,6 @@ def visible_changes(request: TeamRequest) -> BulkChangeQuerySet:
 
 
 class BulkChangesPage(TeamPage):
-    """The newest bulk changes."""
-
     template_name = "team/bulk/changes.html"
 
     def get(self, request: TeamRequest) -> HttpResponse:

@@ -140,8 +140,6 @@ class FieldsPage(CreatingPage, SettingsPage):
 
 
 class FieldPage(SettingsPage):
-    """The form of a defined field."""
-
     template_name = "team/fields/field.html"
     part = "fields"
     actions = {"save": "save", "delete": "delete"}

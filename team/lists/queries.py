@@ -174,7 +174,6 @@ class ListQuery:
     # The URL
 
     def parameters(self) -> list[tuple[str, str]]:
-        """Return the parameters of the URL with this query."""
         pairs = [("q", self.q)] if self.q else []
         pairs += [(condition.parameter, condition.text) for condition in self.conditions]
         pairs += [(name, "true" if value is True else str(value)) for name, value in self.special.items()]

@@ -4,12 +4,12 @@ from django.utils.translation import pgettext_lazy
 
 from accounts.account.models import Account
 from accounts.users.models import User
-from core.pages.navigation import MenuEntry, register
+from core.pages.navigation import register
 from core.pages.routes import register_start_page
 from core.registry import newest_id, registry
 from crm.fields.api.conditions import register_reader
 from team.lists.saved_views import read_api_list
-from team.menu.pages import GROUP, is_team_of_site
+from team.menu.pages import GROUP, main_entry
 
 
 def start_page(account: Account, user: User) -> str | None:
@@ -19,14 +19,9 @@ def start_page(account: Account, user: User) -> str | None:
 
 register(
     "main",
-    *(
-        MenuEntry(name, label, route, order=order, group=GROUP, is_shown=is_team_of_site, shortcut=shortcut)
-        for name, label, route, order, shortcut in (
-            ("clients", _("Clients"), "team-clients", 50, "g c"),
-            ("contacts", _("Contacts"), "team-contacts", 60, "g o"),
-            ("deals", pgettext_lazy("menu", "Deals"), "team-deals", 70, "g d"),
-        )
-    ),
+    main_entry("clients", _("Clients"), 50, "g c"),
+    main_entry("contacts", _("Contacts"), 60, "g o"),
+    main_entry("deals", pgettext_lazy("menu", "Deals"), 70, "g d"),
 )
 register_start_page(start_page)
 register_reader(read_api_list)

@@ -124,7 +124,6 @@ class MessageViewSet(TeamViewSet, Paged, ResourceViewSet):
         return Response(self.represent(row))
 
     def recipients(self, request: APIRequest, id: int) -> HttpResponse:
-        """Return the recipients of a message, in the order of their e-mail addresses."""
         if not self.get_queryset().filter(id=id).exists():
             raise Http404
         rows = MessageRecipient.objects.for_message(self.account.id, id).order_by("email_key")
@@ -136,8 +135,7 @@ class MessageViewSet(TeamViewSet, Paged, ResourceViewSet):
             return {
                 "client_id": row.client_id,
                 "contact_id": row.contact_id,
-                "name": row.name if is_accessible else None,
-                "email": row.email if is_accessible else None,
+                **{name: getattr(row, name) if is_accessible else None for name in ("name", "email")},
                 "state": row.state,
                 "reason": row.reason or None,
                 "sent_at": format_time(row.sent_at, self.account.zone),

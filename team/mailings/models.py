@@ -182,14 +182,10 @@ class Message(TenantModel):
         recipients = self.message_recipients.filter(state__in=(states.SKIPPED, states.FAILED))
         found = list(recipients.order_by("email_key")[:MAX_SHOWN])
         names = names_of(self.account, found, user)
+        keys = [(recipient.resource, recipient.row_id, recipient.get_reason_display()) for recipient in found]
         return [
-            {
-                "name": names.get((recipient.resource, recipient.row_id)),
-                "route": f"team-{recipient.resource}",
-                "id": recipient.row_id,
-                "reason": recipient.get_reason_display(),
-            }
-            for recipient in found
+            {"name": names.get((resource, id)), "route": f"team-{resource}", "id": id, "reason": reason}
+            for resource, id, reason in keys
         ]
 
     @property
@@ -240,8 +236,6 @@ class MessageRecipient(models.Model):
         FAILED = "failed"
 
     class Reason(models.TextChoices):
-        """Why an e-mail was skipped or failed."""
-
         NONE = "", ""
         GONE = "gone", _("Was deleted, or has another e-mail address now")
         DO_NOT_CONTACT = LeftOut.DO_NOT_CONTACT.value, LeftOut.DO_NOT_CONTACT.label
@@ -304,7 +298,6 @@ class MessageRecipient(models.Model):
 
     @property
     def row_id(self) -> int:
-        """The id of the client or contact."""
         return (self.client_id if self.contact_id is None else self.contact_id) or 0
 
     def write(self, **values: object) -> int:

@@ -24,21 +24,8 @@ from accounts.account.branding import Look
 from accounts.account.models import Account
 from accounts.hosts.names import full_name, public_url
 from accounts.mail import links
+from accounts.mail import sending as mail
 from accounts.mail.content import Block, as_html, as_text
-from accounts.mail.sending import (
-    MAIL_QUEUE,
-    RETRY_DELAYS,
-    TIME_LIMIT,
-    deliver,
-    is_temporary,
-    make_message,
-    new_message_id,
-    rejects_address,
-    seconds_over_limit,
-    seconds_over_message_limit,
-    single_line,
-    supported_language,
-)
 from accounts.users.models import User
 from core.db import locks
 from core.db.transactions import in_transaction
@@ -60,7 +47,7 @@ MAX_MESSAGES_PER_DAY = 20
 # The number of e-mails that a job sends, and the seconds after which it ends anyway. E-mails of other accounts are sent between two jobs.
 BATCH_SIZE, TIME_SLICE = 20, 2
 # The time after which the worker of an e-mail was killed, because its job has ended by then.
-INTERRUPTED_AFTER = timedelta(seconds=2 * TIME_LIMIT)
+INTERRUPTED_AFTER = timedelta(seconds=2 * mail.TIME_LIMIT)
 # A message without progress for this time is continued: its job may have failed too often.
 STALLED_AFTER = timedelta(minutes=15)
 # The maximum number of stalled messages that are continued at a time.
@@ -125,7 +112,7 @@ def find_post(message: Message) -> Post:
 
 def request_test(user: User, post: Post, *, subject: str, text: str) -> None:
     """Send a message to the user as a test, in a job. Raise Throttled if the user receives too many e-mails."""
-    if seconds := seconds_over_limit(user):
+    if seconds := mail.seconds_over_limit(user):
         raise Throttled(seconds)
     ids: dict[str, Any] = {"account_id": user.account_id, "user_id": user.id, "post_id": post.id}
     in_transaction(lambda: send_test.defer(**ids, subject=subject, text=text))
@@ -153,19 +140,19 @@ class MessageContent:
         is_public = account.posts.visible_to(None).filter(id=post.id).exists()
         url = public_url(sender.host) + reverse("forum-post", args=[post.id]) if is_public else ""
         look = Look.read(account, name=sender.name, host=sender.host)
-        return cls(account, sender, look, single_line(subject), text, url)
+        return cls(account, sender, look, mail.single_line(subject), text, url)
 
     def html(self, name: str) -> str:
-        return render(self.text.replace(PLACEHOLDER, MARKUP.sub(r"\\\1", single_line(name))))
+        return render(self.text.replace(PLACEHOLDER, MARKUP.sub(r"\\\1", mail.single_line(name))))
 
     def email(
         self, to: str, name: str, *, unsubscribe_url: str = "", message_id: str = "", is_test: bool = False
     ) -> EmailMultiAlternatives:
         """Return the e-mail to a recipient, in the language of the account."""
-        language = supported_language(self.account.language)
-        subject = self.subject.replace(PLACEHOLDER, single_line(name))
+        language = mail.supported_language(self.account.language)
+        subject = self.subject.replace(PLACEHOLDER, mail.single_line(name))
         with translation.override(language):
-            text = self.text.replace(PLACEHOLDER, single_line(name))
+            text = self.text.replace(PLACEHOLDER, mail.single_line(name))
             blocks = [Block("title", subject), Block("html", text, html=self.html(name))]
             if self.post_url:
                 blocks.append(Block("button", _("See the suggestion"), self.post_url))
@@ -180,14 +167,14 @@ class MessageContent:
         if unsubscribe_url:
             headers["List-Unsubscribe"] = f"<{unsubscribe_url}>"
             headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
-        return make_message(
+        return mail.make_message(
             to,
             subject,
             plain,
             html,
             sender=self.sender.name,
             language=language,
-            message_id=message_id or new_message_id(),
+            message_id=message_id or mail.new_message_id(),
             headers=headers,
         )
 
@@ -261,7 +248,7 @@ def defer(account_id: int, message_id: int, _schedule_at: datetime | None = None
     send_message.defer(account_id=account_id, message_id=message_id, _key=lock, _schedule_at=_schedule_at)
 
 
-@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE, time_slice=TIME_SLICE)
+@job(time_limit=mail.TIME_LIMIT, retry=mail.RETRY_DELAYS, queue=mail.MAIL_QUEUE, time_slice=TIME_SLICE)
 def send_message(*, account_id: int, message_id: int) -> None:
     """Send the next e-mails of a message, at most `BATCH_SIZE`, and add a job for the rest."""
     delay = timedelta()
@@ -278,7 +265,7 @@ def send_message(*, account_id: int, message_id: int) -> None:
             recipient = claim(account_id, message_id)
             if recipient is None:
                 break
-            if seconds := seconds_over_message_limit(message.account):
+            if seconds := mail.seconds_over_message_limit(message.account):
                 delay = timedelta(seconds=seconds)
                 recipient.postpone(timezone.now() + delay)
                 break
@@ -350,14 +337,14 @@ def send_to(message: Message, content: MessageContent, recipient: MessageRecipie
         email.send()
     except Exception as error:
         connection.close()
-        delay = RETRY_DELAYS.get_delay(recipient.attempts + 1)
+        delay = mail.RETRY_DELAYS.get_delay(recipient.attempts + 1)
         if not is_refusal(error):
             logger.warning("an e-mail was interrupted", exc_info=True)
             recipient.finish(states.FAILED, reasons.UNKNOWN)
-        elif is_temporary(error) and delay is not None:
+        elif mail.is_temporary(error) and delay is not None:
             recipient.postpone(timezone.now() + timedelta(seconds=delay), failed_attempts=1)
         else:
-            recipient.finish(states.FAILED, reasons.REJECTED if rejects_address(error) else reasons.SERVER)
+            recipient.finish(states.FAILED, reasons.REJECTED if mail.rejects_address(error) else reasons.SERVER)
         return
     in_transaction(lambda: record_sent(message, recipient, row))
 
@@ -401,11 +388,10 @@ def continue_messages() -> None:
         defer(account_id, id)
 
 
-@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE)
+@job(time_limit=mail.TIME_LIMIT, retry=mail.RETRY_DELAYS, queue=mail.MAIL_QUEUE)
 def send_test(*, account_id: int, user_id: int, post_id: int, subject: str, text: str) -> None:
-    """Send a message to a user of the team as a test."""
     user = User.objects.select_related("account").filter(account_id=account_id, id=user_id, is_active=True).first()
     post = None if user is None else user.account.posts.live().filter(id=post_id).first()
     if user is not None and post is not None:
         content = MessageContent.build(user.account, post, subject, text)
-        deliver(content.email(user.email, user.name or user.login, is_test=True))
+        mail.deliver(content.email(user.email, user.name or user.login, is_test=True))

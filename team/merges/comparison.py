@@ -19,8 +19,6 @@ MAX_TEXT_LENGTH = 65_536
 
 
 class Choice(StrEnum):
-    """The row whose value a field gets."""
-
     KEPT = "kept"
     MERGED = "merged"
     # The values of both rows, for lists and long texts.
@@ -35,8 +33,6 @@ JOINED = {FieldType.TAGS, FieldType.CHOICES, FieldType.LONG_TEXT}
 
 @dataclass(frozen=True)
 class Difference:
-    """A field of which two rows have different values."""
-
     field: Field
     kept: Any
     merged: Any
@@ -97,7 +93,6 @@ def compared_fields(account: Account, resource: str, rows: Iterable[Any]) -> lis
 
 
 def differences(kept: CRMResource, merged: CRMResource, fields: Iterable[Field]) -> list[Difference]:
-    """Return the fields whose values differ."""
     found = (Difference(field, field.value_of(kept), field.value_of(merged)) for field in fields)
     return [difference for difference in found if not is_same(difference.field, difference.kept, difference.merged)]
 

@@ -120,7 +120,6 @@ class MergeQuerySet(AccessQuerySet[Any]):
     def _check_live(
         self, account: Account, resource: str, id: int, row: ExternallyIdentified | None, field: str
     ) -> None:
-        """Raise FieldError if there is no such row, or if it is in the trash."""
         if row is None:
             raise FieldError(field, _("can't be found"), "missing")
         if row.trashed_at is None:

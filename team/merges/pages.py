@@ -54,8 +54,6 @@ PREFIX = "use:"
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A field of the comparison."""
-
     name: str
     label: str | Promise
     # The values to choose from: the choice, the text, and whether it is selected.
@@ -220,8 +218,6 @@ def moved_numbers(account: Account, user: User, resource: str, id: int) -> list[
 
 
 class UndoMergeView(TeamPage):
-    """Undoing a merge, from the page of one of its records."""
-
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
         merge: Merge = get_object_or_404(request.account.merges.accessible_to(request.user), id=id)
         merge.account = request.account

@@ -55,8 +55,6 @@ TASK = "task"
 
 @dataclass(frozen=True)
 class ComposedKind:
-    """A kind of the form."""
-
     title: str | Promise
     icon: str
     # The fields of the form, the first of which must not be blank. The style sheet hides the others, and their values are ignored.

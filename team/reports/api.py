@@ -23,7 +23,6 @@ class ReportViewSet(TeamViewSet):
     report: Report = None  # type: ignore[assignment]  # set by each route
 
     def retrieve(self, request: APIRequest) -> HttpResponse:
-        """Return the rows of the report."""
         report = self.report
         if errors := self.ignore_parameters(report.parameters):
             raise FieldErrors(errors.values())

@@ -54,8 +54,6 @@ class Median(Aggregate):
 
 @dataclass(frozen=True)
 class ReportQuery:
-    """The account, the user, the period and the filters of a report."""
-
     account: Account
     user: User
     period: Period
@@ -103,7 +101,6 @@ class ReportQuery:
         return rows if self.responsible_id is None else rows.filter(responsible_id=self.responsible_id)
 
     def deals_path(self, **filters: object) -> str:
-        """Return the path of the list of deals with filters."""
         chosen = {"pipeline_id": self.pipeline_id, "responsible_id": self.responsible_id}
         return list_path(DEALS, **chosen | filters)
 
@@ -424,8 +421,6 @@ def suggestion_row(id: int, title: str, clients: int, revenue: Revenue) -> Repor
 
 @dataclass(frozen=True)
 class Report:
-    """A report, by its name in URLs."""
-
     name: str
     label: str | Promise
     description: str | Promise
@@ -443,7 +438,6 @@ class Report:
 
     @property
     def parameters(self) -> list[str]:
-        """The names of the parameters of a URL."""
         return [*(("from", "to") if self.has_period else ()), *self.id_parameters]
 
     @property

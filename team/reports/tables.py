@@ -22,8 +22,6 @@ Value = str | int | float | Decimal | date | None
 
 
 class ColumnKind(StrEnum):
-    """The kind of the values of a column."""
-
     TEXT = "text"
     # The first day of a month.
     MONTH = "month"

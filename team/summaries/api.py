@@ -16,8 +16,6 @@ from team.summaries.models import revenue_of, with_stored_values
 
 
 class SummaryViewSet(TeamViewSet):
-    """The stored values of one row."""
-
     # The resource of the route: "client", "contact" or "deal".
     resource = ""
 

@@ -188,7 +188,6 @@ def log(model: type[Model], *links: str) -> Comparison:
 
 @prepared(account_id=int, ids=list)
 def links_of_notes(account_id: int, ids: Sequence[int]) -> QuerySet[Model, object]:
-    """Return the links of the entries of notes."""
     entries = account_of(account_id).timeline_entries.filter(resource="note", kind__in=MIRRORED_KINDS)
     entries = entries.filter(resource_id__any=ids).order_by()
     found: QuerySet[Model, object] = entries.values_list(*(f"{link}_id" for link in LINKS))

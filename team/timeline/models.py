@@ -238,6 +238,12 @@ def cut_text(text: str) -> str:
     return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1].rstrip()}…"
 
 
+def link_index(name: str, link: str, *columns: str, **condition: object) -> models.Index:
+    """Return the index of the entries that link to a row and fulfil a condition."""
+    is_linked = Q(**{f"{link}_id__isnull": False}, **condition)
+    return models.Index(fields=["account", f"{link}_id", *columns], name=f"{name}_of_{link}", condition=is_linked)
+
+
 class TimelineEntry(models.Model):
     """An event on the timelines of a client, a contact and a deal.
 
@@ -274,24 +280,10 @@ class TimelineEntry(models.Model):
 
     class Meta:
         default_related_name = "timeline_entries"
+        # Those of the timeline, and of the last activity of a row.
         indexes = [
-            *(
-                models.Index(
-                    fields=["account", f"{link}_id", "at", "number"],
-                    name=f"timeline_of_{link}",
-                    condition=Q(**{f"{link}_id__isnull": False}),
-                )
-                for link in LINKS
-            ),
-            # The last activity of a row.
-            *(
-                models.Index(
-                    fields=["account", f"{link}_id", "at"],
-                    name=f"activity_of_{link}",
-                    condition=Q(**{f"{link}_id__isnull": False}, kind__in=ACTIVITY_KINDS),
-                )
-                for link in LINKS
-            ),
+            *(link_index("timeline", link, "at", "number") for link in LINKS),
+            *(link_index("activity", link, "at", kind__in=ACTIVITY_KINDS) for link in LINKS),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -235,7 +235,6 @@ class RecordListPage(RecordsPage):
         ]
 
     def special_label(self, name: str, value: Any) -> str:
-        """Return the label of a special filter."""
         account = self.request.account
         match name:
             case "mine":

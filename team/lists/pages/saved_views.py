@@ -88,8 +88,6 @@ class ViewsPage(ViewPage):
 
 
 class NewViewPage(CreatingPage, ViewPage):
-    """The form that saves a list as a view."""
-
     template_name = "team/lists/saved_view.html"
 
     def get(self, request: TeamRequest) -> HttpResponse:

@@ -40,7 +40,7 @@ from crm.user_links.models import UserLink, UserLinkQuerySet, active_members
 from forum.posts.tasks import IS_OPEN_TASK
 from team.board.columns import days_since, is_rotting
 from team.fields.cells import as_status, status_of_row
-from team.fields.names import href_of, name_of_user
+from team.fields.names import href_of, name_of_row, name_of_user
 from team.menu.pages import TeamRequest, search_text
 from team.notes.pages import Composer
 from team.summaries.models import revenue_of
@@ -286,8 +286,6 @@ ORDER = {State.PROPOSED: 0, State.CONFIRMED: 1, State.REJECTED: 2}
 
 @dataclass(frozen=True)
 class LinkedUsers:
-    """The users of a client or a contact."""
-
     shown: list[ValuesRow]
     rejected: list[dict[str, object]]
     has_more: bool
@@ -410,16 +408,8 @@ def render_user_panel(request: PageRequest, user: User) -> SafeString | str:
         return ""
     account, reader = request.account, request.user
     clients, contacts = (rows.live().accessible_to(reader) for rows in (account.clients, account.contacts))
-    rows = (
-        account.user_links.limited_to(reader.access)
-        .filter(user_id=user.id)
-        .exclude(state=State.REJECTED)
-        .annotate(
-            client_name=Subquery(clients.filter(id=OuterRef("client_id")).values("name")[:1]),
-            contact_name=Subquery(contacts.filter(id=OuterRef("contact_id")).values("name")[:1]),
-        )
-        .order_by("state", "id")
-        .values("client_id", "client_name", "contact_id", "contact_name", "state")[:MAX_LINKS]
-    )
+    names = {"client_name": name_of_row(clients, "client_id"), "contact_name": name_of_row(contacts, "contact_id")}
+    found = account.user_links.limited_to(reader.access).filter(user_id=user.id).exclude(state=State.REJECTED)
+    rows = found.order_by("state", "id").values("client_id", "contact_id", "state", **names)[:MAX_LINKS]
     links = [row for row in rows if row["client_name"] or row["contact_name"]]
     return render_part("team/records/user_panel.html", {"links": links}, request) if links else ""

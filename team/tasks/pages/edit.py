@@ -101,9 +101,7 @@ class TaskForm(Form):
         if reminder not in ("", "other"):
             remind_at = at - timedelta(minutes=int(reminder))
         return {
-            "title": values["title"],
-            "task_kind": values["task_kind"],
-            "content": values["content"],
+            **{name: values[name] for name in ("title", "task_kind", "content")},
             "scheduled_at": at or None,
             "due_day": None if values["time"] else day,
             "remind_at": remind_at,
@@ -117,9 +115,7 @@ class TaskForm(Form):
         minutes = task.remind_at and at and str(int((at - task.remind_at).total_seconds() // 60))
         reminder = "" if task.remind_at is None else minutes if minutes in dict(REMINDERS) else "other"
         return {
-            "title": task.title,
-            "task_kind": task.task_kind,
-            "content": task.content,
+            **{name: getattr(task, name) for name in ("title", "task_kind", "content")},
             "day": task.due_day or (at and at.date()),
             "time": None if task.due_day else at and at.time(),
             "reminder": reminder,
@@ -272,7 +268,6 @@ class TaskFormPage(CreatingPage, TeamPage):
 
 
 def links_of(task: Post) -> dict[str, int | None]:
-    """Return the ids of the client, contact and deal of a task."""
     return {link: getattr(task, f"{link}_id") for link in LINKS}
 
 

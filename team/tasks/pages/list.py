@@ -216,8 +216,6 @@ class TasksPage(TaskActions):
 
 
 class TaskPage(CreatingPage, TaskActions):
-    """A task with its comments."""
-
     template_name = "team/tasks/task.html"
     actions = {**TaskActions.actions, "comment": "comment", "erase": "erase_comment", "trash": "trash"}
 
