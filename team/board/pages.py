@@ -143,11 +143,9 @@ def status_choices(account: Account, statuses: list[Status]) -> list[tuple[objec
     ids = {status.pipeline_id for status in statuses}
     if len(ids) < 2:
         return [(status.id, status_name(status)) for status in statuses]
-    groups: list[tuple[object, object]] = []
-    for pipeline in account.pipelines.order_by("position", "id"):
-        if found := [(status.id, status_name(status)) for status in statuses if status.pipeline_id == pipeline.id]:
-            groups.append((pipeline_name(pipeline), found))
-    return groups
+    groups = {id: [(status.id, status_name(status)) for status in statuses if status.pipeline_id == id] for id in ids}
+    pipelines = [pipeline for pipeline in account.pipelines.order_by("position", "id") if pipeline.id in groups]
+    return [(pipeline_name(pipeline), groups[pipeline.id]) for pipeline in pipelines]
 
 
 class MovePage(TeamPage):

@@ -125,15 +125,7 @@ class BulkChange(TenantModel):
     @classmethod
     @transaction.atomic(savepoint=False)
     def start(
-        cls,
-        account: Account,
-        *,
-        by: User,
-        resource: str,
-        action: str,
-        data: dict[str, object],
-        ids: list[int],
-        query: str,
+        cls, account: Account, *, by: User, resource: str, action: str, data: ValuesRow, ids: list[int], query: str
     ) -> Self:
         """Change rows, or begin to change them in a job. Raise FieldErrors.
 

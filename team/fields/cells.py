@@ -99,7 +99,7 @@ def cell_of(row: ValuesRow, field: Field, names: Names, currency: str) -> Cell:
         return Cell(field)
     if field.type in LINKS:
         color = names.colors.get(value, "") if field.type == FieldType.STATUS else ""
-        href = href_of(field, value) if names.contains(field.type, value) else ""
+        href = href_of(field, value) if (field.type, value) in names.names else ""
         return Cell(field, text=names.get_name(field.type, value), color=color, href=href)
     if isinstance(value, datetime):
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)

@@ -216,7 +216,7 @@ def leave_out_missing(query: ListQuery) -> None:
     account = query.account
     names = Names.read(account, query.user, query.links)
     for condition in query.link_conditions:
-        if not names.contains(condition.field.type, condition.value):
+        if (condition.field.type, condition.value) not in names.names:
             query.conditions.remove(condition)
             query.errors.append(FieldError(condition.parameter, GONE[condition.field.type], "missing"))
     for name, rows, gone in (

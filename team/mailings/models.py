@@ -214,8 +214,13 @@ class MessageRecipientQuerySet(models.QuerySet["MessageRecipient"]):
         return self.filter(state=MessageRecipient.State.PENDING)
 
     def claim(self, account_id: int, message_id: int) -> "MessageRecipient | None":
-        """Mark the next recipient as being sent to, in a transaction that is committed before the e-mail is sent. Return it."""
+        """Mark the next recipient as being sent to, in a transaction that is committed before the e-mail is sent. Return it.
+
+        Return None if none is due, or if the message was cancelled.
+        """
         now = timezone.now()
+        if not Message.objects.active().filter(account_id=account_id, id=message_id).exists():
+            return None
         with transaction.atomic():
             due = self.for_message(account_id, message_id).waiting().filter(due_at__lte=now)
             recipient = due.order_by("due_at", "email_key").select_for_update(skip_locked=True).first()

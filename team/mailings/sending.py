@@ -262,7 +262,7 @@ def send_message(*, account_id: int, message_id: int) -> None:
             if not with_connection.open():
                 delay = OUTAGE_DELAY
                 break
-            recipient = claim(account_id, message_id)
+            recipient = MessageRecipient.objects.claim(account_id, message_id)
             if recipient is None:
                 break
             if seconds := mail.seconds_over_message_limit(message.account):
@@ -285,13 +285,6 @@ def content_of(message: Message) -> MessageContent | None:
         message.end(Message.State.FAILED, failure)
         return None
     return MessageContent.build(account, post, message.subject, message.text)
-
-
-def claim(account_id: int, message_id: int) -> MessageRecipient | None:
-    """Return the next recipient, marked as being sent to. Return None if none is due, or the message was cancelled."""
-    if not Message.objects.active().filter(account_id=account_id, id=message_id).exists():
-        return None
-    return MessageRecipient.objects.claim(account_id, message_id)
 
 
 class MailConnection:
@@ -322,7 +315,7 @@ def send_to(message: Message, content: MessageContent, recipient: MessageRecipie
     """Send the e-mail to a claimed recipient, and record the outcome."""
     states, reasons = MessageRecipient.State, MessageRecipient.Reason
     account = message.account
-    row = current_row(account, recipient)
+    row: Any = current_row(account, recipient)
     if refusal := refusal_of(account, row, recipient, include_not_asked=message.include_not_asked):
         recipient.finish(states.SKIPPED, refusal)
         return
@@ -346,13 +339,13 @@ def send_to(message: Message, content: MessageContent, recipient: MessageRecipie
         else:
             recipient.finish(states.FAILED, reasons.REJECTED if mail.rejects_address(error) else reasons.SERVER)
         return
-    in_transaction(lambda: record_sent(message, recipient, row))
 
+    def record() -> None:
+        recipient.finish(states.SENT, sent_at=timezone.now())
+        data = {"message_id": message.id, "subject": message.subject}
+        TimelineEntry.objects.append("message", [row], by=User(id=message.author_id), data=data)
 
-def record_sent(message: Message, recipient: MessageRecipient, row: Any) -> None:
-    recipient.finish(MessageRecipient.State.SENT, sent_at=timezone.now())
-    data = {"message_id": message.id, "subject": message.subject}
-    TimelineEntry.objects.append("message", [row], by=User(id=message.author_id), data=data)
+    in_transaction(record)
 
 
 def is_refusal(error: Exception) -> bool:

@@ -15,7 +15,6 @@ and restoring it write no entries. Entries about a row in the trash, or about a 
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from json import JSONDecoder
 from typing import Any, Self
@@ -125,13 +124,7 @@ class TimelineEntryQuerySet(QuerySet["TimelineEntry"]):
         return self.annotate(user_name=name_of_user("user_id"), **linked)
 
     def append(
-        self,
-        kind: str,
-        rows: Iterable[CRMResource],
-        *,
-        by: User | None,
-        data: dict[str, object] | None = None,
-        at: datetime | None = None,
+        self, kind: str, rows: Iterable[CRMResource], *, by: User | None, data: dict[str, object] | None = None
     ) -> None:
         """Log an event on the timelines of clients, contacts or deals of one account, in one statement.
 
@@ -139,35 +132,26 @@ class TimelineEntryQuerySet(QuerySet["TimelineEntry"]):
         """
         if kind not in KINDS or kind in MIRRORED_KINDS:
             raise ValueError(f"{kind} is not a registered kind of logged entries")
-        at = at or timezone.now()
-        entries: list[Any] = [
-            TimelineEntry(
-                account_id=row.account_id,
-                kind=kind,
-                at=at,
-                resource=str(row._meta.model_name),
-                resource_id=row.id,
-                user_id=by.id if by else None,
-                data=data or {},
-                **links_of(row),
-            )
-            for row in rows
-        ]
+        event: dict[str, Any] = {
+            "kind": kind,
+            "at": timezone.now(),
+            "user_id": by.id if by else None,
+            "data": data or {},
+        }
+        entries: list[Any] = [TimelineEntry(**event, **keys_of(row)) for row in rows]
         self.bulk_create(entries)
         if kind in ACTIVITY_KINDS:
             for entry in entries:
                 add_keys(entry.account_id, write_summaries, [(entry.resource, entry.resource_id)])
 
 
-def links_of(row: CRMResource) -> dict[str, int | None]:
-    """Return the links of the entries about a client, a contact or a deal."""
-    own = row._meta.model_name
-    return {
-        f"{link}_id": row.id
-        if link == own
-        else getattr(row, f"{link}_id", None) or getattr(row, f"trashed_{link}_id", None)
-        for link in LINKS[: LINKS.index(own) + 1]
-    }
+def keys_of(row: CRMResource) -> dict[str, Any]:
+    """Return the columns of the entries about a client, a contact or a deal that name the row, and its links."""
+    own = str(row._meta.model_name)
+    keys = {"account_id": row.account_id, "resource": own, "resource_id": row.id, f"{own}_id": row.id}
+    for link in LINKS[: LINKS.index(own)]:
+        keys[f"{link}_id"] = getattr(row, f"{link}_id", None) or getattr(row, f"trashed_{link}_id", None)
+    return keys
 
 
 def first(rows: QuerySet[Model]) -> Subquery:
