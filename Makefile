@@ -25,7 +25,7 @@ help:
 	@echo 'make dev      the same for changing the code: it reloads, and shows the traceback of an error'
 	@echo 'make manage   run a management command on the data of make run (ARGS="create_account acme ...")'
 	@echo 'make test     run the tests that each change needs, in parallel (ARGS=... goes to pytest)'
-	@echo 'make soak     run the tests that are long by nature: kills, restarts, histories, the benchmark'
+	@echo 'make soak     run the tests that are long by nature: kills, restarts, histories, the benchmark, a plain sample'
 	@echo 'make docs     write answers, the schema and the imports into README.md and docs/, where make test compares them'
 	@echo 'make lint     check style, types, templates, imports, migrations and production settings'
 	@echo 'make format   format the code as make lint expects it'
@@ -44,8 +44,14 @@ dev: $(VENV)/local
 manage: $(VENV)/local
 	@exec $(python) -m config.local.manage $(ARGS)
 
-test soak: $(VENV)/development
-	@exec $(python) -m pytest --numprocesses=logical --dist=worksteal -m $(if $(filter test,$@),'not soak',soak) $(ARGS)
+pytest = $(python) -m pytest --numprocesses=logical --dist=worksteal
+
+test: $(VENV)/development
+	@exec $(pytest) -m 'not soak' $(ARGS)
+
+soak: $(VENV)/development
+	@$(pytest) -m soak $(ARGS)
+	@$(if $(ARGS),,PLAIN=on $(pytest) -m 'not soak' --sample 500)
 
 docs: $(VENV)/development
 	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_migrations.py tests/test_documents.py tests/test_design.py tests/test_routes.py $(ARGS)

@@ -1,4 +1,4 @@
-"""The pictures of the rooms in `docs/design.md` show the packages of each room and the imports between them."""
+"""The pictures of the rooms in `docs/design.md` show the packages of each room and the imports between them. CONTRIBUTING.md names packages."""
 
 import re
 from copy import deepcopy
@@ -124,3 +124,16 @@ def test_arrows_that_follow_from_others_are_left_out():
 
 def test_the_document_is_short():
     assert DOCUMENT.read_text().count("\n") <= MAX_LINES
+
+
+def test_contributing_names_packages_that_exist() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text().partition("### The subjects\n")[2].partition("\n## ")[0]
+    named = {}
+    for table in text.split("\n\n| ")[1:]:
+        heading, *rows = table.splitlines()
+        room = heading.split("`")[1]
+        for row in rows[1:]:
+            for name in re.findall("`([^`]+)`", row.split("|")[1]):
+                named[name if "/" in name else f"{room}/{name}"] = row
+    assert len(named) > 60
+    assert [name for name in named if not (ROOT / name / "__init__.py").exists()] == []

@@ -135,9 +135,7 @@ class WebhooksPage(CreatingPage, BasePage):
             saved=lambda row: WebhookForm(row=row).initial,
             change=lambda row: row.write(form.values),
         )
-        row = self.create_once(form, creation) if form.is_valid() else None
-        if isinstance(row, HttpResponse):
-            return row
+        row = self.create_once(form, creation)
         if row is None:
             return self.show(form)
         if not secrets:

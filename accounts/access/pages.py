@@ -89,10 +89,7 @@ class AccessPage(CreatingPage, SettingsPage):
             saved=lambda row: {"name": row.name},
             change=lambda row: write_row(GroupSerializer, row, form.cleaned_data),
         )
-        row = self.create_once(form, creation) if form.is_valid() else None
-        if isinstance(row, HttpResponse):
-            return row
-        if row is None:
+        if self.create_once(form, creation) is None:
             return self.show(group_form=form)
         messages.success(request, _("The group %(name)s is added.") % {"name": form.cleaned_data["name"]})
         return redirect("accounts-access")

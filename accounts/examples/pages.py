@@ -87,8 +87,6 @@ class APIPage(CreatingPage):
         # The password and the code are no values of the token.
         values = {name: form.cleaned_data[name] for name in ("label", "expires", "until")}
         row = self.create_once(form, creation, values)
-        if isinstance(row, HttpResponse):
-            return row
         if row is None:
             return self.show(form)
         if not issued:

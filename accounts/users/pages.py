@@ -204,10 +204,7 @@ class UsersPage(CreatingPage, SettingsPage):
             path=lambda row: reverse("accounts-users", query={"tab": "invitations"}),
             saved=lambda row: {"email": row.email, "role": row.role, "site_id": next(iter(row.site_ids), "")},
         )
-        row = self.create_once(form, creation) if form.is_valid() else None
-        if isinstance(row, HttpResponse):
-            return row
-        if row is None:
+        if self.create_once(form, creation) is None:
             return self.show(form)
         return self.confirm_invitation(form.cleaned_data["email"])
 

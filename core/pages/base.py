@@ -27,6 +27,14 @@ from core.pages.routes import home_path, sign_in_path
 from core.tenants import TenantUser
 
 
+class EarlyResponse(Exception):
+    """A response that ends the work of a page, and rolls back its transaction."""
+
+    def __init__(self, response: HttpResponse) -> None:
+        super().__init__()
+        self.response = response
+
+
 class Page(View):
     """The base of pages. Without the required `access`, a visitor is redirected to the sign-in page, and a user gets 403."""
 
@@ -54,6 +62,8 @@ class Page(View):
             if request.method == "POST" and self.request.user is not None:
                 throttling.count_page_action(self.request)
             return cast(HttpResponse, super().dispatch(request, *args, **kwargs))
+        except EarlyResponse as early:
+            return early.response
         except Throttled as error:
             return throttled(request, error)
         except PermissionDenied as error:

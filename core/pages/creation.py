@@ -26,7 +26,7 @@ from django.utils.translation import gettext as _
 
 from core.db.tenancy import TenantModel
 from core.http.idempotency import KeyedForm, new_form_key
-from core.pages.base import Page
+from core.pages.base import EarlyResponse, Page
 from core.pages.formatting import date_text, time_text
 from core.tenants import TenantUser
 
@@ -88,14 +88,20 @@ class CreatingPage(Page):
         return int(stored.headers["id"])
 
     def create_once(
-        self, form: forms.BaseForm, creation: Creation[RowT], values: Mapping[str, object] | None = None
-    ) -> RowT | HttpResponse | None:
-        """Create the row of a valid form in a transaction, and return it, or the row that the form has created before.
+        self,
+        form: forms.BaseForm,
+        creation: Creation[RowT],
+        values: Mapping[str, object] | None = None,
+        further: Mapping[str, object] = {},
+    ) -> RowT | None:
+        """Create the row of a form in a transaction, and return it, or the row that the form has created before.
 
-        Return None if the form has errors now, and a response if the form was sent before with other values. The default of `values`
-        are those of the form.
+        Return None if the form has errors. Raise EarlyResponse if the form was sent before with other values. The values are those of
+        the form, or `values`, and `further` ones.
         """
-        values = form.cleaned_data if values is None else values
+        if not form.is_valid():
+            return None
+        values = {**(form.cleaned_data if values is None else values), **further}
         rows: list[RowT] = []
 
         def act() -> None:
@@ -117,7 +123,7 @@ class CreatingPage(Page):
             if not self.submit_form(form, act):
                 return None
         except SentBeforeError as caught:
-            return self.show_sent_before(form, creation, caught.row)
+            raise EarlyResponse(self.show_sent_before(form, creation, caught.row)) from None
         # The next form in the response is another one.
         setattr(self.request, FORM_KEY, new_form_key())
         return rows[-1]

@@ -63,12 +63,7 @@ class CategoriesPage(CreatingPage, SettingsPage):
             saved=lambda category: {"name": category.name},
             change=write,
         )
-        row = (
-            self.create_once(form, creation, {**form.cleaned_data, "forum": self.forum.id}) if form.is_valid() else None
-        )
-        if isinstance(row, HttpResponse):
-            return row
-        if row is None:
+        if self.create_once(form, creation, further={"forum": self.forum.id}) is None:
             return self.show(form)
         messages.success(request, _("%(name)s is added.") % {"name": form.cleaned_data["name"]})
         return self.redirect_to_categories()

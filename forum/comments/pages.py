@@ -130,8 +130,6 @@ class CommentPage(CreatingTextPage):
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
         except PostMerged as merged:
             return self.show(form, id=id, status=HTTPStatus.CONFLICT, original=merged.original)
-        if isinstance(comment, HttpResponse):
-            return comment
         path = self.path_of(created[-1][0] if created else find_post(request, id), comment)
         if not request.htmx:
             message = _("Your comment is posted.")

@@ -207,24 +207,22 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
         if customer is None or customer.find(request.user) is None:
             form.add_error(None, _("Choose the client or contact whose suggestion it is."))
             return self.show(form, customer)
-        post = None
-        if form.is_valid():
-            values = {**form.cleaned_data, "customer": customer.value}
-            post = self.create_once(form, self.creation(form.cleaned_data, customer), values)
-        if isinstance(post, HttpResponse):
-            return post
+        post = self.create_once(form, self.creation(form, customer), further={"customer": customer.value})
         if post is None:
             return self.show(form, customer)
         messages.success(request, _("The suggestion is added."))
         return redirect("forum-post", post.id)
 
-    def creation(self, values: dict[str, Any], customer: Customer) -> Creation[Post]:
+    def creation(self, form: forms.BaseForm, customer: Customer) -> Creation[Post]:
         request = self.request
 
         def change(post: Post) -> None:
             if customer != self.customer_of(post):
                 raise Conflict(_("A suggestion can't get another customer. Add it as a second entry."))
-            self.write_post(post, {name: values[name] for name in POST_FIELDS})
+            self.write_post(post, {name: form.cleaned_data[name] for name in POST_FIELDS})
+
+        def saved(post: Post) -> dict[str, object]:
+            return {name: getattr(post, name) for name in POST_FIELDS} | {"counts": form.cleaned_data["counts"]}
 
         def choices(post: Post) -> list[tuple[str, str, str]]:
             found = [reference and reference.find(request.user) for reference in (self.customer_of(post), customer)]
@@ -232,10 +230,10 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
             return [(_("Client or contact"), saved, sent)]
 
         return Creation(
-            create=lambda: self.make(values, customer),
+            create=lambda: self.make(form.cleaned_data, customer),
             rows=self.posts.live().locked().filter(duplicate_from_id=None),
             path=lambda post: reverse("forum-post", args=[post.id]),
-            saved=lambda post: {name: getattr(post, name) for name in POST_FIELDS} | {"counts": values["counts"]},
+            saved=saved,
             change=change,
             choices=choices,
         )

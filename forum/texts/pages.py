@@ -12,7 +12,7 @@ from django.http import HttpResponse
 from accounts.layout.forms import Form
 from core.errors import Throttled
 from core.http import throttling
-from core.pages.base import Page
+from core.pages.base import EarlyResponse, Page
 from core.pages.creation import CreatingPage, Creation, RowT
 from forum.forums.limits import is_new_member, limit_new_member
 from forum.forums.pages.base import ResubmittablePage
@@ -77,8 +77,8 @@ class CreatingTextPage(CreatingPage, WritingPage):
 
     def create_text(
         self, form: Form, creation: Creation[RowT], values: Mapping[str, object], kind: str, **kwargs: Any
-    ) -> RowT | HttpResponse:
-        """Return the row that the form creates, or the page with the errors of the form. `kwargs` are the arguments of `show`.
+    ) -> RowT:
+        """Return the row that the form creates. Raise EarlyResponse with the page if the form has errors. `kwargs` are arguments of `show`.
 
         For a new member the row is counted against the limit of its kind, unless the form has created it before.
         """
@@ -88,8 +88,10 @@ class CreatingTextPage(CreatingPage, WritingPage):
             with nullcontext() if is_repeated else limit_new_member(self.request, user, kind):
                 row = self.create_once(form, creation, values)
         except Throttled as refused:
-            return self.show_over_limit(form, refused, partial(self.show, form, **kwargs))
-        return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY, **kwargs) if row is None else row
+            raise EarlyResponse(self.show_over_limit(form, refused, partial(self.show, form, **kwargs))) from None
+        if row is None:
+            raise EarlyResponse(self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY, **kwargs))
+        return row
 
 
 class PreviewPart(Page):

@@ -216,8 +216,6 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             choices=lambda change: [(_("Entries"), number_text(change.total), number_text(selection.number))],
         )
         change = self.create_once(form, creation, self.form_values(selection, action))
-        if isinstance(change, HttpResponse):
-            return change
         return redirect("team-bulk-change", change.id) if change else self.show(**context)
 
     def show(self, *, selection: BulkSelection, action: Action, form: ValueForm, **context: Any) -> HttpResponse:

@@ -121,14 +121,7 @@ class FieldsPage(CreatingPage, SettingsPage):
             saved=lambda row: {**FieldDefinitionForm(row=row).initial, "key": row.key},
             change=change,
         )
-        row = (
-            self.create_once(form, creation, {**form.cleaned_data, "resource": self.resource})
-            if form.is_valid()
-            else None
-        )
-        if isinstance(row, HttpResponse):
-            return row
-        if row is None:
+        if self.create_once(form, creation, further={"resource": self.resource}) is None:
             return self.show(form)
         messages.success(request, _("The field %(name)s is added.") % {"name": form.cleaned_data["label"]})
         return redirect(self.address)

@@ -228,11 +228,9 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
             saved=lambda message: {name: getattr(message, name) for name in form.fields},
         )
         try:
-            started = self.create_once(form, creation, {**values, "draft": self.draft_id})
+            started = self.create_once(form, creation, further={"draft": self.draft_id})
         except Changed:
             return self.show_preview(post, http_status=409, has_changed=True)
-        if isinstance(started, HttpResponse):
-            return started
         return redirect("team-message", started.id) if started else self.show_form(post, form, is_wrong=True)
 
 

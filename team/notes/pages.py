@@ -168,14 +168,12 @@ class Composer(CreatingPage, RecordsPage):
         row, form = self.find(id), ComposerForm(self.request.POST)
         if row.trashed_at is not None:
             raise Http404
-        made: Note | Post | HttpResponse | None = None
-        if form.is_valid():
-            if form.cleaned_data["kind"] == TASK:
-                made = self.create_once(form, self.task_creation(id, form))
-            else:
-                made = self.create_once(form, self.note_creation(id, form))
-        if isinstance(made, HttpResponse):
-            return made
+        is_task = form.is_valid() and form.cleaned_data["kind"] == TASK
+        made: Note | Post | None
+        if is_task:
+            made = self.create_once(form, self.task_creation(id, form))
+        else:
+            made = self.create_once(form, self.note_creation(id, form))
         if made is None:
             return self.show(row, http_status=422, composer=form)
         messages.success(self.request, str(KINDS[form.cleaned_data["kind"]].saved))

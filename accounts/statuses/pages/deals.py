@@ -140,10 +140,7 @@ class DealSettingsPage(CreatingPage, SettingsPage):
             saved=lambda row: {"name": row.name, "source": form.cleaned_data["source"]},
             change=lambda row: write_row(PipelineSerializer, row, {"name": form.cleaned_data["name"]}),
         )
-        row = self.create_once(form, creation) if form.is_valid() else None
-        if isinstance(row, HttpResponse):
-            return row
-        if row is None:
+        if self.create_once(form, creation) is None:
             return self.show(form)
         messages.success(request, _("The pipeline %(name)s is added.") % {"name": form.cleaned_data["name"]})
         return redirect("accounts-deals")

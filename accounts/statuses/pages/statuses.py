@@ -195,7 +195,7 @@ class StatusesPage(CreatingPage, SettingsPage):
 
     def add(self, request: UserRequest) -> HttpResponse:
         form, account = StatusForm(request.POST, kind=self.kind), request.account
-        further = {"kind": self.kind} | ({"pipeline_id": self.pipeline.id} if self.pipeline else {})
+        further: dict[str, object] = {"kind": self.kind} | ({"pipeline_id": self.pipeline.id} if self.pipeline else {})
         creation = Creation(
             create=lambda: write_row(StatusSerializer, Status(account=account), form.cleaned_data | further),
             rows=account.statuses.locked(),
@@ -203,10 +203,7 @@ class StatusesPage(CreatingPage, SettingsPage):
             saved=lambda row: StatusForm(row=row, kind=self.kind).initial,
             change=lambda row: write_row(StatusSerializer, row, form.cleaned_data | further),
         )
-        row = self.create_once(form, creation, form.cleaned_data | further) if form.is_valid() else None
-        if isinstance(row, HttpResponse):
-            return row
-        if row is None:
+        if self.create_once(form, creation, further=further) is None:
             return self.show(form)
         messages.success(request, _("%(name)s is added.") % {"name": form.cleaned_data["name"]})
         return redirect(self.address)

@@ -173,9 +173,7 @@ class NewForumPage(CreatingPage, SettingsPage):
             saved=saved,
             change=change,
         )
-        forum = self.create_once(form, creation) if form.is_valid() else None
-        if isinstance(forum, HttpResponse):
-            return forum
+        forum = self.create_once(form, creation)
         if forum is None:
             return self.show(form)
         messages.success(request, _("%(name)s is open.") % {"name": form.cleaned_data["name"]})

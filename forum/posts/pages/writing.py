@@ -154,8 +154,6 @@ class NewPostPage(CreatingTextPage):
         if similar and self.created_row_id() is None:
             return self.show(form, similar=similar, asks_first=True)
         post = self.create_text(form, self.creation(form), form.values, "post")
-        if isinstance(post, HttpResponse):
-            return post
         if not post.approved:
             message = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
         else:

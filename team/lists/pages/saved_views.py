@@ -111,9 +111,7 @@ class NewViewPage(CreatingPage, ViewPage):
             change=write,
             is_visible=lambda view: view.may_be_changed_by(request.user),
         )
-        view = self.create_once(form, creation) if form.is_valid() else None
-        if isinstance(view, HttpResponse):
-            return view
+        view = self.create_once(form, creation)
         if view is None:
             return self.render_form(form)
         messages.success(request, _("The view %(name)s is saved.") % {"name": view.name})

@@ -137,11 +137,7 @@ class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
     def create(self) -> HttpResponse:
         request = self.request
         form, client_id = self.form(request.POST), parse_id(request.POST.get("client_id"))
-        row: Any = None
-        if form.is_valid():
-            row = self.create_once(form, self.creation(form, client_id), form.cleaned_data | {"client_id": client_id})
-        if isinstance(row, HttpResponse):
-            return row
+        row: Any = self.create_once(form, self.creation(form, client_id), further={"client_id": client_id})
         if row is None:
             return self.show(form, client_id=client_id, q=request.POST.get("client_q", ""))
         is_kept, path = request.user.access.includes(row), record_path(self.declaration.resource, row.id)
@@ -174,7 +170,6 @@ class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
         rows = getattr(account, self.declaration.collection)
         fields = self.fields()
         links = {"client_id": client_id} if self.chooses_client else {}
-        data = {name: value for name, value in form.cleaned_data.items() if value not in ("", [])}
 
         def check_client() -> None:
             # Another account's client is reported as one that does not exist.
@@ -184,6 +179,7 @@ class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
         def create() -> CRMResource:
             check_client()
             given = {name: id for name, id in links.items() if id is not None}
+            data = {name: value for name, value in form.cleaned_data.items() if value not in ("", [])}
             return write_row(self.model(account=account), data | given, by=user)
 
         def change(row: CRMResource) -> None:
@@ -247,9 +243,7 @@ class NewContactListPage(CreatingPage, TeamPage):
 
     def post(self, request: TeamRequest) -> HttpResponse:
         form = ContactListForm(request.POST)
-        row = self.create_once(form, self.creation(form)) if form.is_valid() else None
-        if isinstance(row, HttpResponse):
-            return row
+        row = self.create_once(form, self.creation(form))
         if row is None:
             return self.render_form(form)
         messages.success(request, _("The contact list %(name)s is added.") % {"name": row.name})

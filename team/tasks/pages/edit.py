@@ -220,9 +220,7 @@ class TaskFormPage(CreatingPage, TeamPage):
             form = TaskForm(initial=request.POST.dict(), people=people_of(self.request.account, None))
             return self.show(form, ids, q=q, **self.context_of(**kwargs))
         form = TaskForm(request.POST, people=people_of(self.request.account, None))
-        task = self.save(form, ids, **kwargs) if form.is_valid() else None
-        if isinstance(task, HttpResponse):
-            return task
+        task = self.save(form, ids, **kwargs)
         if task is None:
             return self.show(form, ids, q=q, **self.context_of(**kwargs))
         if not request.user.access.includes(task):
@@ -240,8 +238,8 @@ class TaskFormPage(CreatingPage, TeamPage):
                 raise Conflict(_("The client, contact or deal was deleted in the meantime."))
         return {f"{link}_id": id for link, id in ids.items()}
 
-    def save(self, form: TaskForm, ids: dict[str, int | None]) -> Post | HttpResponse | None:
-        """Create the task. Return None if the form has errors now, and a response if the form was sent before with other values."""
+    def save(self, form: TaskForm, ids: dict[str, int | None]) -> Post | None:
+        """Create the task. Return None if the form has errors."""
         account, user = self.request.account, self.request.user
         tasks = account.posts.live().filter(category_id=None)
 
@@ -258,7 +256,7 @@ class TaskFormPage(CreatingPage, TeamPage):
             choices=lambda task: self.compare_links(task, ids),
             is_visible=user.access.includes,
         )
-        return self.create_once(form, creation, {**form.cleaned_data, **ids})
+        return self.create_once(form, creation, further=ids)
 
     def compare_links(self, task: Post, ids: dict[str, int | None]) -> list[tuple[str, str, str]]:
         """Return the labels of the links, with the names of the rows of the task and of the chosen ones."""
@@ -288,9 +286,10 @@ class EditTaskPage(TaskFormPage):
         form = TaskForm(initial=TaskForm.initial_of(task), people=people_of(self.request.account, None))
         return self.show(form, links_of(task), task=task)
 
-    def save(self, form: TaskForm, ids: dict[str, int | None], id: int = 0) -> Post | HttpResponse | None:
+    def save(self, form: TaskForm, ids: dict[str, int | None], id: int = 0) -> Post | None:
         saved: list[Post] = []
-        return saved[-1] if self.submit_form(form, lambda: saved.append(self.write(form, ids, id))) else None
+        is_saved = form.is_valid() and self.submit_form(form, lambda: saved.append(self.write(form, ids, id)))
+        return saved[-1] if is_saved else None
 
     def write(self, form: TaskForm, ids: dict[str, int | None], id: int) -> Post:
         tasks = all_tasks(self.request.account, self.request.user)

@@ -272,7 +272,7 @@ class TaskPage(CreatingPage, TaskActions):
         if comment is None:
             error = " ".join(map(str, form.non_field_errors()))
             return self.show(id, http_status=422, comment_text=text, comment_error=error)
-        return comment if isinstance(comment, HttpResponse) else redirect(path_of(comment))
+        return redirect(path_of(comment))
 
     def erase_comment(self, id: int) -> HttpResponse:
         comment_id = parse_id(self.request.POST.get("id"))
