@@ -30,7 +30,7 @@ from core.openapi.values import ID, NAME, array_of, object_of, one_of, or_null, 
 from team.bulk.actions import ACTIONS, RESOURCES, BulkResult
 from team.bulk.models import MAX_LEFT_ALONE, MAX_ROWS, BulkChange, BulkChangeQuerySet, check_action
 from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery, matching_ids
+from team.lists.queries import ListQuery, selected_ids
 from team.menu.api import TeamViewSet
 
 # The maximum number of rows that a request selects by their ids. A query selects more.
@@ -134,7 +134,7 @@ class BulkChangeViewSet(TeamViewSet, Paged):
         if query.errors:
             raise FieldErrors(error.move_into("query") for error in query.errors)
         try:
-            ids = matching_ids(query, limit=MAX_ROWS)
+            ids = selected_ids(query, limit=MAX_ROWS)
         except TooSlow:
             raise FieldError("query", "takes too long, because too many rows would have to be compared") from None
         if not ids:

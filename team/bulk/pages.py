@@ -28,7 +28,7 @@ from team.bulk.models import BATCH_SIZE, MAX_ROWS, BulkChange, BulkChangeQuerySe
 from team.exports.pages import EXPORT, MAX_EXPORTED, respond_with_csv, too_many
 from team.fields.names import people_of
 from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery, count_matching, matching_ids
+from team.lists.queries import ListQuery, count_selected, selected_ids
 from team.menu.pages import TeamPage, TeamRequest
 from team.merges.models import MODELS
 from team.merges.pages import MERGE, merge_path
@@ -144,7 +144,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
         is_export = self.request.POST.get("action") == EXPORT
         limit = MAX_EXPORTED if is_export else MAX_ROWS
         try:
-            selection.number = 1 if is_export else count_matching(selection.query, limit=limit)
+            selection.number = 1 if is_export else count_selected(selection.query, limit=limit)
         except TooSlow:
             return _("This takes too long, because too many entries would have to be compared.")
         if not selection.number:
@@ -192,7 +192,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
     def apply(self, selection: BulkSelection, action: Action, form: ValueForm, context: dict[str, Any]) -> HttpResponse:
         """Start the change, once for each form, and redirect to its page."""
         try:
-            ids = list(matching_ids(selection.query, limit=MAX_ROWS)) if selection.is_all else selection.ids
+            ids = list(selected_ids(selection.query, limit=MAX_ROWS)) if selection.is_all else selection.ids
         except TooSlow:
             messages.error(self.request, _("This takes too long, because too many entries would have to be compared."))
             return redirect(selection.list_path)

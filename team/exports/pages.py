@@ -35,7 +35,7 @@ from crm.fields.catalogue import REASON_NAMES, Field
 from team.fields.cells import currency_in, sums_text, value_in
 from team.fields.names import LINKS, Names
 from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery, matching_ids
+from team.lists.queries import ListQuery, selected_ids
 from team.menu.pages import TeamPage, TeamRequest
 from team.summaries.models import SUM_NAMES
 
@@ -75,7 +75,7 @@ class ExportPage(TeamPage):
             # The list names the errors.
             return redirect(reverse(declaration.route) + f"?{request.GET.urlencode()}")
         try:
-            ids = matching_ids(query, limit=MAX_EXPORTED, ordered=True)
+            ids = selected_ids(query, limit=MAX_EXPORTED, ordered=True)
         except TooSlow:
             messages.error(request, _("This takes too long, because too many entries would have to be compared."))
             return redirect(back)

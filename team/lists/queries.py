@@ -435,15 +435,15 @@ def register_actions(resource: str, actions: Iterable[tuple[str, str | Promise]]
     ACTIONS.setdefault(resource, []).extend(actions)
 
 
-def count_matching(query: ListQuery, *, limit: int) -> int:
+def count_selected(query: ListQuery, *, limit: int) -> int:
     """Return the number of rows that match, or `limit + 1` if there are more. Raise `TooSlow`."""
     if query.q:
-        return len(matching_ids(query, limit=limit))
+        return len(selected_ids(query, limit=limit))
     with time_limit(TIME_LIMIT_MS), search_transaction(query.account.id):
         return query.rows.order_by()[: limit + 1].count()
 
 
-def matching_ids(query: ListQuery, *, limit: int, ordered: bool = False) -> "array[int]":
+def selected_ids(query: ListQuery, *, limit: int, ordered: bool = False) -> "array[int]":
     """Return the ids of the rows that match, at most `limit + 1`. With `ordered`, they are in the order of the list. Raise `TooSlow`.
 
     A search finds the same rows as the list. A cursor reads the ids of other queries, so that a million of them take 8 MB of memory.

@@ -358,7 +358,7 @@ class TeamMentionsPart(TeamPage):
         throttling.count_search(request)
         team = request.account.users.filter(role__in=User.TEAM, is_active=True).exclude(id=request.user.id)
         people = team.order_by("name", "id").values_list("login", "name")[:MAX_CANDIDATES]
-        found = [pair for pair in people if " " not in pair[0] and has_word(prefix, " ".join(pair))]
+        found = [pair for pair in people if " " not in pair[0] and has_word(prefix, f"{pair[0]} {pair[1]}")]
         shown = [{"login": login, "name": name or login} for login, name in found[:MAX_SHOWN]]
         return JsonResponse(shown, safe=False)
 

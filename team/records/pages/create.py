@@ -129,8 +129,11 @@ class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
     def show_found_clients(self) -> HttpResponse:
         """Show the form with the values that were sent, and with the clients that the search finds."""
         sent = self.request.POST
-        fields = [field for field in self.fields() if field.name in sent]
-        initial = {field.name: (sent.getlist if field.type == "choices" else sent.get)(field.name) for field in fields}
+        initial = {
+            field.name: sent.getlist(field.name) if field.type == "choices" else sent[field.name]
+            for field in self.fields()
+            if field.name in sent
+        }
         client_id = parse_id(sent.get("client_id"))
         return self.show(self.form(initial=initial), client_id=client_id, q=sent.get("client_q", ""))
 

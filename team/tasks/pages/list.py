@@ -244,7 +244,8 @@ class TaskPage(CreatingPage, TaskActions):
 
     def comment(self, id: int) -> HttpResponse:
         text = replace_non_xml(self.request.POST.get("comment", "")).strip()
-        if error := _("Can't be blank") if not text else _("Is too long") if len(text) > 65_536 else "":
+        error = _("Is too long") if len(text) > 65_536 else "" if text else _("Can't be blank")
+        if error:
             return self.show(id, http_status=422, comment_text=text, comment_error=error)
 
         form, user = CommentTextForm({"content": text}), self.request.user
