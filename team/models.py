@@ -2,4 +2,4 @@
 
 from core.rooms import import_models
 
-import_models("team", "backers.post_revenue", "lists.saved_views", "merges.merged_rows", "tasks.calendar_feeds")
+import_models("team", "lists.saved_views", "merges.merged_rows")

@@ -33,7 +33,7 @@ from core.limits.request_shares import CONTENTION, RequestShares, hold_share
 from forum.notifications.emails import send_notifications
 from team.bulk import models as bulk
 from team.bulk.models import BulkChange, run_bulk_change
-from team.exports import streams
+from team.exports import pages as exports
 from team.mailings.models import MessageRecipient
 from tests.support.client import Client
 from tests.support.factories import make_client, make_message, make_user
@@ -419,13 +419,13 @@ def test_an_account_exports_two_lists_at_a_time(acme, other):
     """The third one is rejected until one of the others is complete, or its client has disconnected."""
     path = "/app/clients/export.csv"
     make_client(acme.alice)
-    held = [leases.acquire(f"export:{acme.account.id}", limit=streams.MAX_EXPORTS) for _ in range(3)]
+    held = [leases.acquire(f"export:{acme.account.id}", limit=exports.MAX_EXPORTS) for _ in range(3)]
     assert [lease is not None for lease in held] == [True, True, False]
     page = acme.page(acme.bob)
     response = page.get(path, expect_errors=True)
     assert (response.status_code, response.headers["Retry-After"]) == (429, "10")
     assert "Your account is exporting as many lists as it may." in response.text
-    neighbour = leases.acquire(f"export:{other.account.id}", limit=streams.MAX_EXPORTS)
+    neighbour = leases.acquire(f"export:{other.account.id}", limit=exports.MAX_EXPORTS)
     assert neighbour is not None
     held[0].release()
     # A complete export releases its lease.
@@ -433,32 +433,32 @@ def test_an_account_exports_two_lists_at_a_time(acme, other):
         assert page.get(path).status_code == 200
 
 
-def stream_of(chunks: list[bytes]) -> streams.ExportStream:
-    lease = leases.acquire("export:1", limit=streams.MAX_EXPORTS)
+def stream_of(chunks: list[bytes]) -> exports.ExportStream:
+    lease = leases.acquire("export:1", limit=exports.MAX_EXPORTS)
     assert lease is not None
-    return streams.ExportStream(iter(chunks), lease)
+    return exports.ExportStream(iter(chunks), lease)
 
 
 def test_the_lease_of_an_export_ends(db):
     """The server closes the response of a client that disconnects. The lease of a killed process expires."""
     first, second = stream_of([b"a"]), stream_of([b"a"])
-    assert leases.acquire("export:1", limit=streams.MAX_EXPORTS) is None
+    assert leases.acquire("export:1", limit=exports.MAX_EXPORTS) is None
     first.close()
     first.close()
-    assert leases.acquire("export:1", limit=streams.MAX_EXPORTS) is not None
+    assert leases.acquire("export:1", limit=exports.MAX_EXPORTS) is not None
     assert list(second) == [b"a"]
-    for _ in range(streams.MAX_EXPORTS):
-        leases.acquire("export:1", limit=streams.MAX_EXPORTS)
+    for _ in range(exports.MAX_EXPORTS):
+        leases.acquire("export:1", limit=exports.MAX_EXPORTS)
     with connection.cursor() as cursor:
         cursor.execute("UPDATE core_ratecount SET ends_at = now() - interval '1 second'")
-    assert leases.acquire("export:1", limit=streams.MAX_EXPORTS) is not None
+    assert leases.acquire("export:1", limit=exports.MAX_EXPORTS) is not None
 
 
 def test_an_export_that_is_read_too_slowly_ends(db, monkeypatch):
     """The time that the service takes for a chunk does not count."""
     now = 0.0
-    monkeypatch.setattr(streams, "monotonic", lambda: now)
-    chunk = bytes(streams.MIN_RATE * 20)
+    monkeypatch.setattr(exports, "monotonic", lambda: now)
+    chunk = bytes(exports.MIN_RATE * 20)
     stream = stream_of([chunk] * 10)
     assert next(stream) == chunk
     now = 20.0

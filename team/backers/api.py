@@ -12,11 +12,13 @@ from accounts.hosts.api import APIRequest
 from core.api.lists import Paged
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
+from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
+from core.openapi.values import COUNT, ID, ID_OR_ZERO, NAME, array_of, object_of, one_of
 from core.search.queries import search_transaction
-from team.backers.post_revenue import page_by, stored_revenue
-from team.backers.queries import backers_of, order_by_revenue, revenue_of, total_revenue
+from team.backers.models import backers_of, order_by_revenue, page_by, revenue_of, stored_revenue, total_revenue
 from team.backers.segments import PARAMETERS, SuggestionFilter
 from team.menu.api import TeamViewSet
+from team.summaries.api import REVENUE
 
 # The values of `order`, and the columns of `PostRevenue`.
 ORDERS = {"revenue": "total", "clients": "clients"}
@@ -42,8 +44,9 @@ class BackersViewSet(TeamViewSet, Paged):
         clients = order_by_revenue(backers_of(account, user, id), account, user)
         rows = self.paginate_queryset(clients.values_list("id", "name"))
         revenue = revenue_of(account, user, [id for id, _ in rows]) if rows else {}
+        sums = {id: list(map(asdict, totals)) for id, totals in revenue.items()}
         return self.get_paginated_response(
-            [{"client_id": id, "name": name, "revenue": list(map(asdict, revenue.get(id, [])))} for id, name in rows]
+            [{"client_id": id, "name": name, "revenue": sums.get(id, [])} for id, name in rows]
         )
 
     def revenue(self, request: APIRequest, id: int) -> HttpResponse:
@@ -78,8 +81,7 @@ class SuggestionRevenueViewSet(TeamViewSet, Paged):
         try:
             with search_transaction(account.id, is_limited=True):
                 matching = filters.select(account.posts.listed_for(user))
-                start, stop = self.page.start, self.page.stop
-                ids = self.take_page(page_by(ORDERS[order], matching, account, forum_ids, start=start, stop=stop))
+                ids = self.take_page(page_by(ORDERS[order], matching, account, forum_ids, self.page))
         except TooSlow:
             names = [name for name in PARAMETERS if texts[name]] or ["page"]
             raise FieldErrors(FieldError(name, TOO_SLOW, "too_slow") for name in names) from None
@@ -94,3 +96,23 @@ class SuggestionRevenueViewSet(TeamViewSet, Paged):
 
         # Another transaction may have deleted a post.
         return self.get_paginated_response([represent(id) for id in ids if id in rows])
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+RESPONSES["list_clients_of_post"] = array_of(object_of(client_id=ID, name=NAME, revenue=REVENUE))
+RESPONSES["get_revenue_of_post"] = object_of(clients=COUNT, revenue=REVENUE)
+
+QUERY_PARAMETERS["list_posts_by_revenue"] = {
+    "order": {**one_of(ORDERS), "default": next(iter(ORDERS))},
+    "forum_id": ID_OR_ZERO,
+    "segment": {**ID_OR_ZERO, "description": "The id of a saved view of clients."},
+    "min_revenue": {
+        "type": "number",
+        "exclusiveMaximum": 10**14,
+        "exclusiveMinimum": -(10**14),
+        "description": "The smallest sum of open and won deals in the currency of the account.",
+    },
+    "min_clients": {"type": "integer", "minimum": 0, "maximum": 10**9 - 1},
+}
+POST = object_of(id=ID, forum_id=ID, title=NAME, status=NAME, votes=COUNT, clients=COUNT, revenue=REVENUE)
+RESPONSES["list_posts_by_revenue"] = array_of(POST)

@@ -1,5 +1,3 @@
-"""The registration of the clients behind suggestions (`core.rooms`)."""
-
 from functools import partial
 
 from django.dispatch import receiver
@@ -12,9 +10,8 @@ from core.pages.navigation import register_panel, register_row_panels
 from core.registry import registry
 from forum.forums.membership import SegmentSource, register_segment_source
 from forum.lists import team_filters
-from team.backers.pages.clients import render_backers_panel
-from team.backers.pages.suggestions import CustomerFilter, render_revenue, sees_all_revenue
-from team.backers.post_revenue import sort_by
+from team.backers.models import sort_by
+from team.backers.pages import CustomerFilter, render_backers_panel, render_revenue, sees_all_revenue
 from team.backers.revenue_changes import queue_all, register_revenue_changes
 from team.backers.segments import choices_of, conditions_of
 
@@ -39,11 +36,9 @@ for name, label, column in (
 
 @receiver(outcome_changed)
 def queue_after_outcome(*, status: Status, **_options: object) -> None:
-    """Queue the suggestions with clients after the outcome of a status has changed."""
     queue_all(status.account_id)
 
 
 @receiver(currency_changed)
 def queue_after_currency(*, account: Account, **_options: object) -> None:
-    """Queue the suggestions with clients after the currency of the account has changed."""
     queue_all(account.id)

@@ -1,4 +1,4 @@
-"""The queue of the rows on which the figures of suggestions depend (`team.backers.post_revenue`).
+"""The queue of the rows on which the figures of suggestions depend (`team.backers.models`).
 
 Derivations (`core.db.derived`) add the rows that are written. Changes of an outcome or of the currency of the account add the whole account.
 The forum queues the suggestions of votes (`forum.votes.models.VoteChange`), because a vote must release the row of its post before another
@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from django.db import models
-from django.db.models import Value
+from django.db.models import Model, QuerySet, Value
 from django.db.models.functions import Now
 
 from core.db.derived import Act, AnyDerivation, Derivation, Key, add_keys, insert_with, register
@@ -20,7 +19,7 @@ from crm.contacts.models import Contact
 from crm.deals.models import Deal
 from crm.user_links.models import UserLink
 from forum.posts.models import Post
-from team.backers.post_revenue import RevenueChange
+from team.backers.models import RevenueChange
 
 # The second run of a link finds the votes of transactions that did not see the link.
 SECOND_RUN_AFTER = timedelta(minutes=2)
@@ -39,11 +38,9 @@ NEW_POST = """, queued AS (
 
 def queue(account_id: int, keys: list[Key]) -> None:
     rows = [RevenueChange(account_id=account_id, kind=kind, row_id=id) for kind, id in keys]
-    rows += [
-        RevenueChange(account_id=account_id, kind=kind, row_id=id, due_at=Now() + Value(SECOND_RUN_AFTER))
-        for kind, id in keys
-        if kind == RevenueChange.Kind.USER
-    ]
+    second = [(kind, id) for kind, id in keys if kind == RevenueChange.Kind.USER]
+    due_at = Now() + Value(SECOND_RUN_AFTER)
+    rows += [RevenueChange(account_id=account_id, kind=kind, row_id=id, due_at=due_at) for kind, id in second]
     RevenueChange.objects.bulk_create(rows, batch_size=1000)
 
 
@@ -52,9 +49,7 @@ def queue_all(account_id: int) -> None:
     add_keys(account_id, queue, [(RevenueChange.Kind.ACCOUNT, account_id)])
 
 
-def queue_rows(
-    model: type[models.Model], kind: str, column: str, columns: Collection[str], **options: Any
-) -> AnyDerivation:
+def queue_rows(model: type[Model], kind: str, column: str, columns: Collection[str], **options: Any) -> AnyDerivation:
     """Return the derivation that queues the ids in a column of the rows."""
 
     def keys_of(account_id: int, ids: Sequence[int], _act: Act) -> Iterable[Key]:
@@ -77,7 +72,7 @@ def queue_rows(
 
 
 @prepared(account_id=int, ids=list)
-def suggestions_of(account_id: int, ids: Sequence[int]) -> models.QuerySet[models.Model, object]:
+def suggestions_of(account_id: int, ids: Sequence[int]) -> QuerySet[Model, object]:
     """Return the ids of suggestions among these posts, and of those into which they are merged."""
     posts = Post.objects.filter(account_id=account_id, id__any=ids, category_id__isnull=False)
     return posts.values_list("id", "duplicate_from_id")
@@ -93,8 +88,8 @@ def keys_of_suggestions(rows: Iterable[Sequence[int | None]]) -> Iterable[Key]:
     return ((RevenueChange.Kind.POST, id) for row in rows for id in row if id is not None)
 
 
-def never(_row: object) -> bool:
-    return False
+def is_confirmed(link: UserLink) -> bool:
+    return link.state == UserLink.State.CONFIRMED
 
 
 def register_revenue_changes() -> None:
@@ -109,16 +104,10 @@ def register_revenue_changes() -> None:
             ),
             key_columns=frozenset({"duplicate_from_id"}),
             update=queue,
-            concerns_new=never,
+            concerns_new=lambda _row: False,
         ),
-        queue_rows(Client, "client", "id", {"trashed_at"}, concerns_new=never),
-        queue_rows(Contact, "contact", "id", {"client_id", "trashed_at"}, concerns_new=never),
+        queue_rows(Client, "client", "id", {"trashed_at"}, concerns_new=lambda _row: False),
+        queue_rows(Contact, "contact", "id", {"client_id", "trashed_at"}, concerns_new=lambda _row: False),
         queue_rows(Deal, "client", "client_id", {"client_id", "status_id", "currency", "price", "trashed_at"}),
-        queue_rows(
-            UserLink,
-            "user",
-            "user_id",
-            {"state", "client_id", "contact_id"},
-            concerns_new=lambda link: link.state == UserLink.State.CONFIRMED,
-        ),
+        queue_rows(UserLink, "user", "user_id", {"state", "client_id", "contact_id"}, concerns_new=is_confirmed),
     )

@@ -2,7 +2,7 @@
 
 They filter suggestions by the clients behind them, as do their number and their revenue. A segment selects the suggestions behind which at
 least one client of the view stands. Users with limited access count only the clients that they may access. They have no filters by number
-and revenue, because the stored figures are those of all clients and deals (`team.backers.post_revenue`).
+and revenue, because the stored figures are those of all clients and deals (`team.backers.models`).
 
 The views that are shared with the team are also the segments that may enter a forum (`forum.forums.membership`), with the contacts of their clients.
 Such a segment is evaluated with access to all clients, and *mine* are the clients of the owner of the view. A view with a search is none of
@@ -97,7 +97,6 @@ class SuggestionFilter:
         return posts
 
     def clients_of_segment(self) -> QuerySet[Any, Any] | list[int]:
-        """Return the ids of the clients of the segment."""
         segment = self.segment
         if segment is None:
             return []

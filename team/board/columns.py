@@ -21,13 +21,11 @@ from typing import Any
 from django.db import connection
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet, Subquery
 from django.db.models.expressions import RawSQL
-from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.statuses.models import Pipeline, Status
-from accounts.users.models import User
 from core.db.prepared import array_literal, prepared
 from core.db.tenancy import account_of
 from core.errors import FieldError
@@ -35,7 +33,7 @@ from core.rows.access import prepared_access
 from core.search.queries import estimate_counts, search_transaction
 from crm.deals.models import COLUMN_ID, DealCount
 from crm.fields.catalogue import Field
-from crm.fields.conditions import Operator
+from crm.fields.conditions import Condition, Operator
 from forum.posts.tasks import IS_OPEN_TASK
 from team.fields.names import name_of_user
 from team.lists.declarations import LISTS
@@ -65,21 +63,16 @@ class BoardQuery(ListQuery):
 
     def _read(self, name: str, values: list[str], fields: dict[str, Field]) -> None:
         text = values[-1].strip()
-        if name in ("pipeline_id", "column"):
-            if not text:
-                return
+        if name not in ("pipeline_id", "column", "after"):
+            super()._read(name, values, fields)
+        elif text and name == "after":
+            if (match := _CURSOR.fullmatch(text)) is None:
+                raise FieldError(name, _("is not the `next` of a column"), "cursor")
+            self.after = int(match[1]), int(match[2])
+        elif text:
             if not _ID.fullmatch(text):
                 raise FieldError(name, _("is not an id"), "number")
             setattr(self, name, int(text))
-        elif name == "after":
-            if not text:
-                return
-            match = _CURSOR.fullmatch(text)
-            if match is None:
-                raise FieldError(name, _("is not the `next` of a column"), "cursor")
-            self.after = int(match[1]), int(match[2])
-        else:
-            super()._read(name, values, fields)
 
     def parameters(self) -> list[tuple[str, str]]:
         """Return the parameters of the URL with the pipeline and the filters, without the place in a column."""
@@ -89,19 +82,13 @@ class BoardQuery(ListQuery):
     @property
     def is_stored(self) -> bool:
         """True if the filters select deals by their responsible user alone, so that `DealCount` has the numbers."""
-        others = [
-            condition for condition in self.conditions if not is_responsible(condition.field.name, condition.operator)
-        ]
-        return not (self.q or others or self.special.keys() - {"mine"})
+        has_others = not all(map(is_responsible, self.conditions))
+        return not (self.q or has_others or self.special.keys() - {"mine"})
 
     @property
     def responsible_ids(self) -> set[int] | None:
         """The users who may be responsible for the deals, by the user's access and the filters; None for any user and for nobody."""
-        sets = [
-            {condition.value}
-            for condition in self.conditions
-            if is_responsible(condition.field.name, condition.operator)
-        ]
+        sets = [{condition.value} for condition in self.conditions if is_responsible(condition)]
         if "mine" in self.special:
             sets.append({self.user.id})
         if self.user.access.responsible_ids is not None:
@@ -109,8 +96,8 @@ class BoardQuery(ListQuery):
         return set.intersection(*sets) if sets else None
 
 
-def is_responsible(name: str, operator: Operator) -> bool:
-    return name == "responsible_id" and operator == Operator.IS
+def is_responsible(condition: Condition) -> bool:
+    return condition.field.name == "responsible_id" and condition.operator == Operator.IS
 
 
 @dataclass(frozen=True)
@@ -118,7 +105,7 @@ class Total:
     """The number of deals with a currency, the sum of their prices, and the sum weighted with the probability of the status."""
 
     currency: str
-    deals: int
+    count: int
     sum: Decimal
     weighted_sum: Decimal
 
@@ -181,7 +168,7 @@ class BoardColumn:
 
     @property
     def count(self) -> int | None:
-        return None if self.totals is None else sum(total.deals for total in self.totals)
+        return None if self.totals is None else sum(total.count for total in self.totals)
 
     @property
     def is_shown(self) -> bool:
@@ -279,15 +266,13 @@ def _cards(account_id: int, ids: list[int], responsible_ids: Collection[int] | N
     access = prepared_access(responsible_ids)
     clients = account.clients.live().limited_to(access).filter(id=OuterRef("client_id"))
     deals = account.deals.live().limited_to(access).filter(id__any=ids)
-    found: QuerySet[Model, object] = deals.annotate(
+    found: QuerySet[Model, object] = deals.values(
+        *("id", "name", "client_id", "price", "currency", "responsible_id"),
+        *("expected_close_date", "stage_entered_at", "board_position"),
         column_id=COLUMN_ID,
         client_name=Subquery(clients.values("name")),
         responsible_name=name_of_user("responsible_id"),
         is_planned=Exists(account.posts.filter(IS_OPEN_TASK, deal_id=OuterRef("id"))),
-    ).values(
-        *("id", "name", "column_id", "client_id", "client_name", "price", "currency", "responsible_id"),
-        *("responsible_name", "expected_close_date", "stage_entered_at", "board_position"),
-        "is_planned",
     )
     return found
 
@@ -305,11 +290,11 @@ def read_stored(query: BoardQuery, columns: dict[int, BoardColumn]) -> dict[int,
     user_ids = query.responsible_ids
     if user_ids is not None:
         counts = counts.filter(responsible_id__in=user_ids)
-    for column in columns.values():
-        column.totals = []
+    totals: defaultdict[int, list[Total]] = defaultdict(list)
     for status_id, currency, deals, price in counts.totals():
-        column = columns[status_id]
-        column.totals = [*(column.totals or []), total_of(column.status, currency, deals, price)]
+        totals[status_id].append(total_of(columns[status_id].status, currency, deals, price))
+    for status_id, column in columns.items():
+        column.totals = totals[status_id]
     return first_ids(query, query.account.deals.live(), columns, user_ids=user_ids)
 
 
@@ -415,7 +400,3 @@ def count_and_rank(
         column.totals = totals[status_id]
         ids[status_id] = [id for _number, id in sorted(map(tuple, numbered[status_id]))]
     return ids
-
-
-def board_query(account: Account, user: User, parameters: QueryDict) -> BoardQuery:
-    return BoardQuery.read(LISTS["deal"], parameters, account=account, user=user)

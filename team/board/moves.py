@@ -59,10 +59,8 @@ def move_deal(account: Account, user: User, move: Move) -> Deal:
     """
     deals = account.deals.live().accessible_to(user)
     # Every move locks its rows in the order of their ids.
-    locked = {
-        row.id: row
-        for row in deals.locked().filter(id__in={move.deal_id, move.after_id or move.deal_id}).order_by("id")
-    }
+    rows = deals.locked().filter(id__in={move.deal_id, move.after_id or move.deal_id}).order_by("id")
+    locked = {row.id: row for row in rows}
     deal = locked.get(move.deal_id)
     if deal is None:
         raise Deal.DoesNotExist

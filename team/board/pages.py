@@ -27,11 +27,11 @@ from core.pages.base import redirect
 from core.pages.errors import field_message
 from core.pages.number_fields import WholeNumberField
 from crm.deals.models import Deal
-from team.board.columns import Board, BoardColumn, BoardQuery, Card, board_query, read_board, read_cards
+from team.board.columns import Board, BoardColumn, BoardQuery, Card, read_board, read_cards
 from team.board.moves import MAX_PLACE, Move, move_deal
 from team.fields.names import Names
 from team.lists.declarations import LISTS
-from team.lists.pages.list import FilterForm, RecordListPage, link_values
+from team.lists.pages.list import FilterForm, RecordListPage
 from team.lists.queries import ListQuery
 from team.menu.pages import TeamPage, TeamRequest
 
@@ -55,7 +55,7 @@ class BoardPage(RecordListPage):
             is_too_slow = True
         if board is not None and query.column is not None and self.request.htmx:
             return self.render("team/board/column_cards.html", column=board.columns[0], query=query)
-        names = Names.read(self.request.account, self.request.user, link_values(query))
+        names = Names.read(self.request.account, self.request.user, query.links)
         is_invalid = bool(query.errors) or (filter_form is not None and bool(filter_form.error))
         filter_form = filter_form or self.asked_filter(query)
         return self.render(
@@ -90,10 +90,8 @@ class BoardPage(RecordListPage):
         """Return each pipeline with its query string, and whether the board shows it; nothing if there is only one."""
         if board is None or len(board.pipelines) < 2:
             return []
-        return [
-            (pipeline, query.query_string(pipeline_id=str(pipeline.id)), pipeline.id == board.pipeline.id)
-            for pipeline in board.pipelines
-        ]
+        paths = {pipeline: query.query_string(pipeline_id=str(pipeline.id)) for pipeline in board.pipelines}
+        return [(pipeline, path, pipeline.id == board.pipeline.id) for pipeline, path in paths.items()]
 
 
 class MoveForm(Form):
@@ -131,17 +129,11 @@ class MoveForm(Form):
 
     @property
     def move_values(self) -> dict[str, Any]:
-        """The values for `Move`."""
         values = self.cleaned_data
         other = stored_reason(values.get("other_reason") or "")
         reason = (other or values.get("reason") or "") if self.asks_reason else None
-        return {
-            "status_id": int(values["status_id"]),
-            "after_id": values["after_id"],
-            "place": values["place"],
-            "reason": reason,
-            "seen_status_id": values["seen_status_id"],
-        }
+        places = {name: values[name] for name in ("after_id", "place", "seen_status_id")}
+        return {"status_id": int(values["status_id"]), "reason": reason, **places}
 
 
 def status_choices(account: Account, statuses: list[Status]) -> list[tuple[object, object]]:
@@ -149,14 +141,9 @@ def status_choices(account: Account, statuses: list[Status]) -> list[tuple[objec
     ids = {status.pipeline_id for status in statuses}
     if len(ids) < 2:
         return [(status.id, status_name(status)) for status in statuses]
-    return [
-        (
-            pipeline_name(pipeline),
-            [(status.id, status_name(status)) for status in statuses if status.pipeline_id == pipeline.id],
-        )
-        for pipeline in account.pipelines.order_by("position", "id")
-        if pipeline.id in ids
-    ]
+    groups = {id: [(status.id, status_name(status)) for status in statuses if status.pipeline_id == id] for id in ids}
+    pipelines = [pipeline for pipeline in account.pipelines.order_by("position", "id") if pipeline.id in groups]
+    return [(pipeline_name(pipeline), groups[pipeline.id]) for pipeline in pipelines]
 
 
 class MovePage(TeamPage):
@@ -182,9 +169,8 @@ class MovePage(TeamPage):
             "after_id": parse_id(request.GET.get("after_id")),
             "seen_status_id": deal.column if seen_id is None else seen_id,
         }
-        return self.show(
-            deal, chosen, MoveForm(account=request.account, statuses=statuses, chosen=chosen, initial=initial)
-        )
+        form = MoveForm(account=request.account, statuses=statuses, chosen=chosen, initial=initial)
+        return self.show(deal, chosen, form)
 
     def show(self, deal: Deal, chosen: Status | None, form: MoveForm) -> HttpResponse:
         heading = _("Move “%(name)s”") % {"name": deal.name}
@@ -220,19 +206,17 @@ class MovePage(TeamPage):
         form = MoveForm(request.POST, account=request.account, statuses=statuses, chosen=chosen)
         if not form.is_valid():
             return self.show(self.find(id), chosen, form)
-        moved: list[Deal] = []
+        move = Move(id, **form.move_values)
         try:
-            move = Move(id, **form.move_values)
-            in_transaction(lambda: moved.append(move_deal(request.account, request.user, move)))
+            deal = in_transaction(lambda: move_deal(request.account, request.user, move))
         except Deal.DoesNotExist:
-            return self.refuse(
-                id, _("This deal can't be found. It may have been deleted, or given to somebody else."), []
-            )
+            message = _("This deal can't be found. It may have been deleted, or given to somebody else.")
+            return self.refuse(id, message, [])
         except Conflict as caught:
             return self.refuse(id, str(caught.message), statuses)
         except FieldErrors as caught:
             return self.refuse(id, " ".join(self.describe(error) for error in caught.errors), statuses)
-        return self.respond(moved[-1], chosen, form)
+        return self.respond(deal, chosen, form)
 
     def describe(self, error: FieldError) -> str:
         return field_message(error) if error.field == "status_id" else super().describe(error)
@@ -294,7 +278,8 @@ class MovePage(TeamPage):
         return self.aimed(response, "#messages", {"dialog-close": ""})
 
     def query(self) -> BoardQuery:
-        return board_query(self.request.account, self.request.user, QueryDict(self.board_query_string()))
+        account, user = self.request.account, self.request.user
+        return BoardQuery.read(LISTS["deal"], QueryDict(self.board_query_string()), account=account, user=user)
 
     @staticmethod
     def aimed(response: HttpResponse, target: str, events: dict[str, object]) -> HttpResponse:

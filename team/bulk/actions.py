@@ -60,7 +60,8 @@ class Outcome:
     after: object = None
 
 
-# The rows that have actions.
+# The resources of which rows can be changed together, and their rows.
+RESOURCES = ("client", "contact", "deal")
 BulkRow = Client | Contact | Deal
 
 # The stored outcome of a row, for undo: the row, and its values before and after the change.
@@ -82,13 +83,7 @@ class Action(ABC):
 
     def read(self, data: Mapping[str, object], resource: str, account: Account, user: User) -> Any:
         """Return the valid value of `field` in `data`. Raise FieldErrors."""
-        return self._read(self.field, data.get(self.field), resource, account, user)
-
-    @staticmethod
-    def _read(name: str, value: object, resource: str, account: Account, user: User) -> Any:
-        """Return the value of a field as the JSON API reads it."""
-        row: Any = registry[resource].model(account=account)
-        return read_values(row, {name: value}, by=user, is_new=False)[name]
+        return read_value(self.field, data.get(self.field), resource, account, user)
 
     def prepare(self, rows: AccessQuerySet[BulkRow]) -> AccessQuerySet[BulkRow]:
         """Return the queryset with the annotations that the action needs."""
@@ -121,6 +116,12 @@ class Action(ABC):
         raise NotImplementedError
 
 
+def read_value(name: str, value: object, resource: str, account: Account, user: User) -> Any:
+    """Return the value of a field as the JSON API reads it."""
+    row: Any = registry[resource].model(account=account)
+    return read_values(row, {name: value}, by=user, is_new=False)[name]
+
+
 def flush(rows: list[Any]) -> None:
     if rows:
         type(rows[0]).flush(rows)
@@ -140,9 +141,9 @@ class SetLink(Action):
             row.assign({self.field: value}, by=by)
         flush(changed)
         outcomes = {row.id: Outcome(BulkResult.UNCHANGED) for row in rows}
-        return outcomes | {
-            row.id: Outcome(BulkResult.CHANGED, before[row.id], getattr(row, self.field)) for row in changed
-        }
+        for row in changed:
+            outcomes[row.id] = Outcome(BulkResult.CHANGED, before[row.id], getattr(row, self.field))
+        return outcomes
 
     def find_known(self, changes: list[Change]) -> set[int | None]:
         ids = {before for _row, before, _after in changes if before is not None}
@@ -207,6 +208,11 @@ class ChangeTags(Action):
         return BulkResult.TOO_MANY_TAGS if has_too_many(names) else {"tags": names}
 
 
+def memberships(row: Contact, list_id: int, removes: bool) -> dict[str, object]:
+    others = [id for id in row.contact_list_ids if id != list_id]
+    return {"contact_list_ids": others if removes else [*others, list_id]}
+
+
 @dataclass(frozen=True)
 class ChangeContactList(Action):
     """An action that adds contacts to a contact list, or takes them off it."""
@@ -218,7 +224,7 @@ class ChangeContactList(Action):
         if id is None or id == "":
             raise FieldError(self.field, MISSING, "required")
         try:
-            [list_id] = self._read("contact_list_ids", [id], resource, account, user)
+            [list_id] = read_value("contact_list_ids", [id], resource, account, user)
         except FieldErrors:
             list_id = None
         if list_id is None or isinstance(list_id, TrashedId):
@@ -233,7 +239,7 @@ class ChangeContactList(Action):
         outcomes = {row.id: Outcome(BulkResult.UNCHANGED) for row in rows}
         changed = [row for row in rows if (value in row.contact_list_ids) == self.removes]
         for row in changed:
-            row.assign(self.memberships(row, value, self.removes), by=by)
+            row.assign(memberships(row, value, self.removes), by=by)
             outcomes[row.id] = Outcome(BulkResult.CHANGED, None, value)
         flush(changed)
         return outcomes
@@ -251,12 +257,7 @@ class ChangeContactList(Action):
             return BulkResult.CHANGED_SINCE
         if self.removes and after not in known:
             return BulkResult.VALUE_GONE
-        return self.memberships(row, after, not self.removes)
-
-    @staticmethod
-    def memberships(row: Contact, list_id: int, removes: bool) -> dict[str, object]:
-        others = [id for id in row.contact_list_ids if id != list_id]
-        return {"contact_list_ids": others if removes else [*others, list_id]}
+        return memberships(row, after, not self.removes)
 
 
 @dataclass(frozen=True)
@@ -290,7 +291,7 @@ ACTIONS: dict[str, Action] = {
         SetLink(
             "set_responsible",
             _("Change responsible"),
-            ("client", "contact", "deal"),
+            RESOURCES,
             _("Change the responsible of %(rows)s to %(value)s?"),
             "responsible_id",
             relation="users",
@@ -303,13 +304,11 @@ ACTIONS: dict[str, Action] = {
             "status_id",
             relation="statuses",
         ),
-        ChangeTags(
-            "add_tags", _("Add tags"), ("client", "contact", "deal"), _("Add the tags %(value)s to %(rows)s?"), "tags"
-        ),
+        ChangeTags("add_tags", _("Add tags"), RESOURCES, _("Add the tags %(value)s to %(rows)s?"), "tags"),
         ChangeTags(
             "remove_tags",
             _("Remove tags"),
-            ("client", "contact", "deal"),
+            RESOURCES,
             _("Remove the tags %(value)s from %(rows)s?"),
             "tags",
             removes=True,
@@ -329,6 +328,6 @@ ACTIONS: dict[str, Action] = {
             "contact_list_id",
             removes=True,
         ),
-        Trash("trash", _("Move to trash"), ("client", "contact", "deal"), _("Move %(rows)s to the trash?")),
+        Trash("trash", _("Move to trash"), RESOURCES, _("Move %(rows)s to the trash?")),
     )
 }

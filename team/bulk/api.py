@@ -24,11 +24,13 @@ from core.api.serializers import ResourceSerializer, format_time
 from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
-from team.bulk.actions import ACTIONS
-from team.bulk.models import MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, check_action
+from core.openapi.fields import describe_field
+from core.openapi.operations import LIMITS, SHAPES, Shape
+from core.openapi.values import ID, NAME, array_of, object_of, one_of, or_null, required_fields
+from team.bulk.actions import ACTIONS, RESOURCES, BulkResult
+from team.bulk.models import MAX_LEFT_ALONE, MAX_ROWS, BulkChange, BulkChangeQuerySet, check_action
 from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery
-from team.lists.selection import matching_ids
+from team.lists.queries import ListQuery, selected_ids
 from team.menu.api import TeamViewSet
 
 # The maximum number of rows that a request selects by their ids. A query selects more.
@@ -86,9 +88,7 @@ class BulkChangeSerializer(ResourceSerializer):
         values: dict[str, object] = {"responsible_id": None, "status_id": None, "tags": [], "contact_list_id": None}
         if field := row.known_action.field:
             values[field] = row.value
-        data: dict[str, Any] = {
-            name: values[name] if name in values else getattr(row, name, None) for name in cls.names
-        }
+        data: dict[str, Any] = {name: getattr(row, name, None) for name in cls.names} | values
         data |= {name: format_time(data[name], zone) for name in cls.times}
         return {**data, "query": row.query or None, "failure": row.failure or None}
 
@@ -121,30 +121,20 @@ class BulkChangeViewSet(TeamViewSet, Paged):
         if field and field not in values:
             raise FieldError(field, "can't be blank", "required")
 
-        def act() -> BulkChange:
-            return BulkChange.start(
-                self.account,
-                by=request.user,
-                resource=values["resource"],
-                action=values["action"],
-                data=values,
-                ids=list(ids or ()),
-                query=query or "",
-            )
-
-        change = in_transaction(act)
+        chosen = {"resource": values["resource"], "action": values["action"]}
+        rows: dict[str, Any] = {"ids": list(ids or ()), "query": query or ""}
+        change = in_transaction(lambda: BulkChange.start(self.account, by=request.user, data=values, **chosen, **rows))
         location = self.base_url + reverse("team-json-bulk-change", args=[change.id])
         return Response(self.represent(change), status=201, headers={"Location": location})
 
     def ids_of(self, resource: str, text: str) -> list[int]:
         """Return the ids of the rows that match the parameters of a list. Raise FieldErrors."""
-        query = ListQuery.read(
-            LISTS[resource], QueryDict(text.removeprefix("?")), account=self.account, user=self.request.user
-        )
+        parameters = QueryDict(text.removeprefix("?"))
+        query = ListQuery.read(LISTS[resource], parameters, account=self.account, user=self.request.user)
         if query.errors:
             raise FieldErrors(error.move_into("query") for error in query.errors)
         try:
-            ids = matching_ids(query, limit=MAX_ROWS)
+            ids = selected_ids(query, limit=MAX_ROWS)
         except TooSlow:
             raise FieldError("query", "takes too long, because too many rows would have to be compared") from None
         if not ids:
@@ -163,3 +153,23 @@ class BulkChangeViewSet(TeamViewSet, Paged):
     def cancel(self, request: APIRequest, id: int) -> HttpResponse:
         self.check()
         return self.act(BulkChange.cancel)
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+LIMITS |= {"MAX_ROWS": MAX_ROWS, "MAX_LEFT_ALONE": MAX_LEFT_ALONE}
+
+IDS = array_of({"type": "integer", "minimum": 1, "maximum": MAX_INTEGER}, minItems=1, maxItems=MAX_IDS)
+LEFT_ALONE = object_of(id=ID, name=or_null(NAME), result=one_of(BulkResult.LABELS))
+describe_field(SelectedIdsField, request=IDS)
+describe_field(LeftAloneField, response=array_of(LEFT_ALONE, maxItems=MAX_LEFT_ALONE))
+
+# Exactly one of the two fields. A field that is null counts as missing.
+NOT_NULL = required_fields(("ids", "query"), {"not": {"type": "null"}})
+IDS_OR_QUERY = [
+    {**alternative, "not": {"required": [other]}} for alternative, other in zip(NOT_NULL, ("query", "ids"), strict=True)
+]
+SHAPES[BulkChangeSerializer] = Shape(
+    BulkChange,
+    nullable=frozenset({"query", "failure", "responsible_id", "status_id", "contact_list_id"}),
+    rules={"oneOf": IDS_OR_QUERY},
+)

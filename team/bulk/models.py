@@ -5,9 +5,10 @@ the outcomes of its rows. So a batch is carried out once, even if a worker is ki
 """
 
 import json
+from collections import Counter
 from datetime import timedelta
 from functools import cached_property
-from typing import Any, Self, TypedDict
+from typing import Any, Self
 
 from django.db import connection, models, transaction
 from django.db.models import Exists, OuterRef, Q
@@ -21,11 +22,10 @@ from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
 from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job, periodic_job, register_queue
 from core.rows.trash import KEPT_FOR
-from team.bulk.actions import ACTIONS, Action, BulkResult, BulkRow, Outcome
+from core.rows.values import ValuesRow
+from team.bulk.actions import ACTIONS, RESOURCES, Action, BulkResult, BulkRow, Outcome
 from team.lists.declarations import LISTS, RecordList
 
-# The resources of which rows can be changed together.
-RESOURCES = ("client", "contact", "deal")
 # The maximum number of rows of a change.
 MAX_ROWS = 100_000
 # The number of rows that a transaction changes. A change of more rows runs in a job. Each row that is moved to the trash takes several
@@ -41,15 +41,6 @@ MAX_LEFT_ALONE = 100
 QUEUE = "bulk changes"
 
 register_queue(QUEUE, threads=2, max_running=1)
-
-
-class LeftAlone(TypedDict):
-    """A row that a change or its undo left alone."""
-
-    id: int
-    # None if the user may not access the row.
-    name: str | None
-    result: str
 
 
 class BulkChangeQuerySet(models.QuerySet["BulkChange"]):
@@ -134,31 +125,20 @@ class BulkChange(TenantModel):
     @classmethod
     @transaction.atomic(savepoint=False)
     def start(
-        cls,
-        account: Account,
-        *,
-        by: User,
-        resource: str,
-        action: str,
-        data: dict[str, object],
-        ids: list[int],
-        query: str,
+        cls, account: Account, *, by: User, resource: str, action: str, data: ValuesRow, ids: list[int], query: str
     ) -> Self:
         """Change rows, or begin to change them in a job. Raise FieldErrors.
 
         `data` has the value of the action under the name of its field. `ids` may contain ids of rows that do not exist.
         """
         check_action(resource, action)
-        known = ACTIONS[action]
         ids = sorted(set(ids))
         if not ids:
             raise FieldError("ids", _("can't be blank"), "required")
         if len(ids) > MAX_ROWS:
             raise FieldError("ids", _("are too many (maximum is {most})"), "too_many", {"most": MAX_ROWS})
-        value = known.read(data, resource, account, by)
-        change = cls(
-            account=account, author_id=by.id, resource=resource, action=action, value=value, query=query, total=len(ids)
-        )
+        change = cls(account=account, author_id=by.id, resource=resource, action=action, query=query, total=len(ids))
+        change.value = change.known_action.read(data, resource, account, by)
         change.save(force_insert=True)
         BulkChangeRow.objects.add(change, ids)
         change.run_or_defer(by)
@@ -224,13 +204,9 @@ class BulkChange(TenantModel):
     def batch_size(self) -> int:
         return TRASH_BATCH_SIZE if self.known_action.is_trash else BATCH_SIZE
 
-    @property
-    def fits_request(self) -> bool:
-        """True if the rows are so few that the request processes them in its transaction."""
-        return self.to_process <= (MAX_TRASHED_IN_REQUEST if self.known_action.is_trash else BATCH_SIZE)
-
     def run_or_defer(self, user: User) -> None:
-        if self.fits_request:
+        """Process the rows in the transaction of the request if they are few, or else in a job."""
+        if self.to_process <= (MAX_TRASHED_IN_REQUEST if self.known_action.is_trash else BATCH_SIZE):
             while self.run_batch(user):
                 pass
         else:
@@ -252,12 +228,10 @@ class BulkChange(TenantModel):
         outcomes = self.known_action.apply(found, value, by=user)
         results = self._missing(ids, found, user) | {id: outcome.result for id, outcome in outcomes.items()}
         BulkChangeRow.objects.record(self, "result", results, outcomes)
-        changed, unchanged = (
-            list(results.values()).count(result) for result in (BulkResult.CHANGED, BulkResult.UNCHANGED)
-        )
-        self.changed += changed
-        self.unchanged += unchanged
-        self.skipped += len(ids) - changed - unchanged
+        counts = Counter(results.values())
+        self.changed += counts[BulkResult.CHANGED]
+        self.unchanged += counts[BulkResult.UNCHANGED]
+        self.skipped += len(ids) - counts[BulkResult.CHANGED] - counts[BulkResult.UNCHANGED]
         return self._advance(ids, self.State.DONE)
 
     def _undo_batch(self, user: User) -> bool:
@@ -283,7 +257,6 @@ class BulkChange(TenantModel):
         return found
 
     def _missing(self, ids: list[int], found: list[BulkRow], user: User) -> dict[int, str]:
-        """Return the results for the ids that were not found."""
         missing = set(ids) - {row.id for row in found}
         if not missing:
             return {}
@@ -298,10 +271,7 @@ class BulkChange(TenantModel):
             self.position = ids[-1]
         if is_last:
             self.state = end
-            if end == self.State.UNDONE:
-                self.undone_at = timezone.now()
-            else:
-                self.finished_at = timezone.now()
+            setattr(self, "undone_at" if end == self.State.UNDONE else "finished_at", timezone.now())
         counts = ("changed", "unchanged", "skipped", "restored", "kept")
         self._save("state", "position", "finished_at", "undone_at", *counts)
         return not is_last
@@ -319,7 +289,7 @@ class BulkChange(TenantModel):
 
     # The rows that were left alone
 
-    def left_alone(self, user: User) -> list[LeftAlone]:
+    def left_alone(self, user: User) -> list[ValuesRow]:
         """Return the id, name and result of rows that the change or its undo left alone, at most `MAX_LEFT_ALONE`.
 
         The name is None for a row that the user may not access.
@@ -329,9 +299,8 @@ class BulkChange(TenantModel):
         rows = list(self.bulk_rows.left_alone()[:MAX_LEFT_ALONE])
         collection = getattr(self.account, self.declaration.collection).accessible_to(user)
         names = dict(collection.filter(id__in=[row.target for row in rows]).values_list("id", "name"))
-        return [
-            {"id": row.target, "name": names.get(row.target), "result": row.undo_result or row.result} for row in rows
-        ]
+        pairs = [(row.target, row.undo_result or row.result) for row in rows]
+        return [{"id": id, "name": names.get(id), "result": result} for id, result in pairs]
 
 
 class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
@@ -363,6 +332,7 @@ class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
         ids = sorted(results)
         values = ", before = new.before, after = new.after" if outcomes is not None else ""
         found = [(outcomes or {}).get(id, Outcome("")) for id in ids]
+        before, after = ([encoded(getattr(outcome, name)) for outcome in found] for name in ("before", "after"))
         with connection.cursor() as cursor:
             cursor.execute(
                 f"""
@@ -370,14 +340,7 @@ class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
                 FROM unnest(%s::bigint[], %s::text[], %s::jsonb[], %s::jsonb[]) AS new (target, result, before, after)
                 WHERE row.account_id = %s AND row.bulk_change_id = %s AND row.target = new.target
                 """,  # noqa: S608
-                [
-                    ids,
-                    [results[id] for id in ids],
-                    [encoded(outcome.before) for outcome in found],
-                    [encoded(outcome.after) for outcome in found],
-                    change.account_id,
-                    change.id,
-                ],
+                [ids, [results[id] for id in ids], before, after, change.account_id, change.id],
             )
 
     def outdated(self) -> Self:

@@ -23,14 +23,12 @@ from core.http import throttling
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.formatting import number_text
-from team.bulk.actions import Action, BulkResult
-from team.bulk.models import BATCH_SIZE, MAX_ROWS, RESOURCES, BulkChange, BulkChangeQuerySet, actions_of
-from team.exports.pages import EXPORT, respond_with_csv, too_many
-from team.exports.streams import MAX_EXPORTED
+from team.bulk.actions import RESOURCES, Action, BulkResult
+from team.bulk.models import BATCH_SIZE, MAX_ROWS, BulkChange, BulkChangeQuerySet, actions_of
+from team.exports.pages import EXPORT, MAX_EXPORTED, respond_with_csv, too_many
 from team.fields.names import people_of
 from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery
-from team.lists.selection import count_matching, matching_ids
+from team.lists.queries import ListQuery, count_selected, selected_ids
 from team.menu.pages import TeamPage, TeamRequest
 from team.merges.models import MODELS
 from team.merges.pages import MERGE, merge_path
@@ -47,13 +45,12 @@ PROGRESS = "progress"
 
 def rows_text(resource: str, number: int) -> str:
     """Return a number of rows in words, such as "5,000 clients"."""
-    if resource == "client":
-        text = ngettext("%(n)s client", "%(n)s clients", number)
-    elif resource == "contact":
-        text = ngettext("%(n)s contact", "%(n)s contacts", number)
-    else:
-        text = ngettext("%(n)s deal", "%(n)s deals", number)
-    return text % {"n": number_text(number)}
+    texts = {
+        "client": ngettext("%(n)s client", "%(n)s clients", number),
+        "contact": ngettext("%(n)s contact", "%(n)s contacts", number),
+        "deal": ngettext("%(n)s deal", "%(n)s deals", number),
+    }
+    return texts[resource] % {"n": number_text(number)}
 
 
 class ValueForm(Form):
@@ -147,7 +144,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
         is_export = self.request.POST.get("action") == EXPORT
         limit = MAX_EXPORTED if is_export else MAX_ROWS
         try:
-            selection.number = 1 if is_export else count_matching(selection.query, limit=limit)
+            selection.number = 1 if is_export else count_selected(selection.query, limit=limit)
         except TooSlow:
             return _("This takes too long, because too many entries would have to be compared.")
         if not selection.number:
@@ -195,7 +192,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
     def apply(self, selection: BulkSelection, action: Action, form: ValueForm, context: dict[str, Any]) -> HttpResponse:
         """Start the change, once for each form, and redirect to its page."""
         try:
-            ids = list(matching_ids(selection.query, limit=MAX_ROWS)) if selection.is_all else selection.ids
+            ids = list(selected_ids(selection.query, limit=MAX_ROWS)) if selection.is_all else selection.ids
         except TooSlow:
             messages.error(self.request, _("This takes too long, because too many entries would have to be compared."))
             return redirect(selection.list_path)
@@ -258,22 +255,17 @@ class NewBulkChangePage(CreatingPage, TeamPage):
         return []
 
 
-class BulkChanges(TeamPage):
-    """The base of the pages of the changes that the user may see."""
-
-    def rows(self) -> BulkChangeQuerySet:
-        rows: BulkChangeQuerySet = self.request.account.bulk_changes.all()
-        return rows.visible_to(self.request.user)
+def visible_changes(request: TeamRequest) -> BulkChangeQuerySet:
+    rows: BulkChangeQuerySet = request.account.bulk_changes.all()
+    return rows.visible_to(request.user)
 
 
-class BulkChangesPage(BulkChanges):
-    """The newest bulk changes."""
-
+class BulkChangesPage(TeamPage):
     template_name = "team/bulk/changes.html"
 
     def get(self, request: TeamRequest) -> HttpResponse:
         page = self.read_page()
-        found = self.rows().annotate(author_name=F("author__name")).order_by("-id")[page.start : page.stop]
+        found = visible_changes(request).annotate(author_name=F("author__name")).order_by("-id")[page.start : page.stop]
         changes = list(found)
         shown = [(change, title_of(change)) for change in changes[: page.size]]
         return self.render(changes=shown, page=page, more=len(changes) > page.size)
@@ -283,18 +275,17 @@ def title_of(change: BulkChange) -> str:
     return f"{change.known_action.label}: {rows_text(change.resource, change.total)}"
 
 
-class BulkChangePage(BulkChanges):
+class BulkChangePage(TeamPage):
     """A bulk change: its progress, what it left alone, cancel and undo. While it runs, the page is refreshed."""
 
     template_name = "team/bulk/change.html"
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
-        change = get_object_or_404(self.rows().annotate(author_name=F("author__name")), id=id)
+        change = get_object_or_404(visible_changes(request).annotate(author_name=F("author__name")), id=id)
         change.account = request.account
-        is_fragment = self.fills(PROGRESS)
         declaration = change.declaration
         return self.render(
-            "team/bulk/progress.html" if is_fragment else None,
+            "team/bulk/progress.html" if self.fills(PROGRESS) else None,
             section=declaration.collection,
             change=change,
             title=title_of(change),
@@ -310,8 +301,7 @@ class BulkChangePage(BulkChanges):
 
     def value_text(self, change: BulkChange) -> str:
         """Return the value of the change as people read it."""
-        account, value = self.request.account, change.value
-        field = change.known_action.field
+        account, value, field = self.request.account, change.value, change.known_action.field
         if value is None:
             return _("Nobody") if field == "responsible_id" else _("No status") if field == "status_id" else ""
         if field == "responsible_id":
@@ -327,14 +317,14 @@ class BulkChangePage(BulkChanges):
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
         actions: dict[str, Callable[[BulkChange], None]] = {
             "undo": lambda change: change.undo(by=request.user),
-            "cancel": lambda change: change.cancel(),
+            "cancel": BulkChange.cancel,
         }
         action = actions.get(request.POST.get("do", ""))
         if action is None:
             return error_response(request, 400)
 
         def act() -> None:
-            change = get_object_or_404(self.rows().locked(), id=id)
+            change = get_object_or_404(visible_changes(request).locked(), id=id)
             change.account = request.account
             action(change)
 

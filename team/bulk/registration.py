@@ -1,11 +1,10 @@
-"""The registration of bulk changes, and of what can be done with selected rows (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 
 from core.registry import newest_id, registry
-from team.bulk.models import RESOURCES, actions_of
+from team.bulk.actions import RESOURCES
+from team.bulk.models import actions_of
 from team.exports.pages import EXPORT
-from team.lists.selection import register_actions
+from team.lists.queries import register_actions
 from team.merges.models import MODELS
 from team.merges.pages import MERGE
 
@@ -17,7 +16,5 @@ for resource in RESOURCES:
     register_actions(resource, [(EXPORT, _("Export as CSV"))])
 
 registry.register_sample(
-    "bulk_changes",
-    "bulk_change",
-    lambda request: newest_id(request.account.bulk_changes.visible_to(request.user)),
+    "bulk_changes", "bulk_change", lambda request: newest_id(request.account.bulk_changes.visible_to(request.user))
 )

@@ -8,7 +8,7 @@ the form is shown again with both values, and submitting it again replaces the o
     if edit.save(request.account.clients.live().accessible_to(request.user).filter(id=client.id)): …
 
 Afterwards `edit.row` is the row as it is stored. `edit.form` has the errors, and `edit.conflicting` the value of somebody else.
-`EditFieldPage` (`team.records.pages.edit`) does this for a record, and for a cell of a list.
+`EditFieldPage` (`team.records.pages.record`) does this for a record, and for a cell of a list.
 """
 
 import json
@@ -117,16 +117,11 @@ def form_field(field: Field, account: Account, user: User, row: CRMResource, *, 
         case FieldType.NUMBER:
             return TypedNumberField(**options)
         case FieldType.MONEY:
-            return TypedNumberField(
-                currency=currency_of(field, row, account), has_own_currency=field.name == "price", **options
-            )
+            currency = currency_of(field, row, account)
+            return TypedNumberField(currency=currency, has_own_currency=field.name == "price", **options)
         case FieldType.BOOLEAN:
-            choices: list[tuple[str, object]] = [
-                ("", NO_CHOICE),
-                ("true", gettext_lazy("Yes")),
-                ("false", gettext_lazy("No")),
-            ]
-            return forms.ChoiceField(choices=choices, **options)
+            answers = [("true", gettext_lazy("Yes")), ("false", gettext_lazy("No"))]
+            return forms.ChoiceField(choices=[("", NO_CHOICE), *answers], **options)
         case FieldType.CHOICE:
             return forms.ChoiceField(
                 choices=[("", NO_CHOICE), *((choice, choice) for choice in field.choices)], **options
@@ -135,14 +130,11 @@ def form_field(field: Field, account: Account, user: User, row: CRMResource, *, 
             pairs = [(choice, choice) for choice in field.choices]
             return forms.MultipleChoiceField(choices=pairs, widget=forms.CheckboxSelectMultiple, **options)
         case FieldType.CURRENCY:
-            return forms.ChoiceField(
-                choices=[(code, code) for code in sorted(CURRENCIES)], widget=LongSelect, **options
-            )
+            codes = [(code, code) for code in sorted(CURRENCIES)]
+            return forms.ChoiceField(choices=codes, widget=LongSelect, **options)
         case FieldType.CLIENT:
-            found = client_choices(account, user, row, q)
-            return forms.ChoiceField(
-                choices=[*found, ("", gettext_lazy("No client"))], widget=forms.RadioSelect, **options
-            )
+            clients = [*client_choices(account, user, row, q), ("", gettext_lazy("No client"))]
+            return forms.ChoiceField(choices=clients, widget=forms.RadioSelect, **options)
         case FieldType.USER | FieldType.STATUS | FieldType.CONTACT:
             return forms.ChoiceField(choices=[("", NO_CHOICE), *link_choices(field, account, user, row)], **options)
         case FieldType.TAGS:
@@ -305,20 +297,17 @@ class FieldEdit:
         if row is None:
             raise Conflict(_("It was deleted in the meantime, or you may no longer see it."))
         stored, value = self.field.value_of(row), self.submitted_value()
-        self.row = row
-        if encode(stored) != self.form.cleaned_data["shown"]:
-            before = encode(stored)
-            # A value that is equal to the stored one is no conflict: both users entered the same.
-            if before != encode(self._convert(value)):
-                self.conflicting = self._display(stored)
-                self.changed_by = (
-                    self.account.users.filter(id=row.updater_id).values_list("name", flat=True).first() or ""
-                )
-                # Submitting the form again replaces the other value.
-                self.form.replace_data("shown", before)
-                return False
+        self.row, before, entered = row, encode(stored), encode(self._convert(value))
+        # A value that is equal to the stored one is no conflict: both users entered the same.
+        if before not in (self.form.cleaned_data["shown"], entered):
+            self.conflicting = self._display(stored)
+            updater = self.account.users.filter(id=row.updater_id)
+            self.changed_by = updater.values_list("name", flat=True).first() or ""
+            # Submitting the form again replaces the other value.
+            self.form.replace_data("shown", before)
+            return False
         currency = {"currency": self.typed_currency} if self.typed_currency else {}
-        if encode(stored) != encode(self._convert(value)) or currency:
+        if before != entered or currency:
             write_row(row, {self.field.name: value, **currency}, by=self.user)
         return True
 

@@ -71,9 +71,6 @@ class Names:
                 names.colors[id] = color
         return names
 
-    def contains(self, type: FieldType, id: int) -> bool:
-        return (type, id) in self.names
-
     def get_name(self, type: FieldType, id: int) -> str:
         """Return the name of a row, or its number if the user may not see it."""
         return self.names.get((type, id), str(id))

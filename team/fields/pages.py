@@ -72,9 +72,8 @@ class FieldDefinitionForm(Form):
 def write_definition(account: Account, row: FieldDefinition | None, values: dict[str, object]) -> FieldDefinition:
     """Validate the values as the API does, and create or update a definition. Call this function in a transaction."""
     serializer = FieldDefinitionSerializer(row, data=values, partial=row is not None, context={"account": account})
-    checked = serializer.read()
     row = row or FieldDefinition(account=account)
-    row.write(checked)
+    row.write(serializer.read())
     return row
 
 
@@ -105,9 +104,8 @@ class FieldsPage(CreatingPage, SettingsPage):
 
     def show(self, form: Form) -> HttpResponse:
         rows = list(self.rows[:MAX_DEFINITIONS])
-        return self.render_form(
-            form, rows=rows, may_add=len(rows) < MAX_DEFINITIONS, resource=self.resource, resources=Target.choices
-        )
+        may_add = len(rows) < MAX_DEFINITIONS
+        return self.render_form(form, rows=rows, may_add=may_add, resource=self.resource, resources=Target.choices)
 
     def add(self, request: UserRequest) -> HttpResponse:
         form, account = FieldDefinitionForm(request.POST), request.account
@@ -133,8 +131,6 @@ class FieldsPage(CreatingPage, SettingsPage):
 
 
 class FieldPage(SettingsPage):
-    """The form of a defined field."""
-
     template_name = "team/fields/field.html"
     part = "fields"
     actions = {"save": "save", "delete": "delete"}
@@ -176,10 +172,8 @@ class FieldPage(SettingsPage):
             misfits["count"],
         )
         if not misfits["complete"]:
-            message = _("Among the newest %(compared)d entries: %(message)s") % {
-                "compared": misfits["compared"],
-                "message": message,
-            }
+            values = {"compared": misfits["compared"], "message": message}
+            message = _("Among the newest %(compared)d entries: %(message)s") % values
         messages.warning(self.request, message % {"count": misfits["count"]})
 
     def delete(self, request: UserRequest, id: int) -> HttpResponse:

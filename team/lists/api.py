@@ -19,7 +19,9 @@ from core.api.serializers import ResourceSerializer
 from core.db.ordering import MAX_POSITION
 from core.db.transactions import in_transaction
 from core.errors import FieldError
-from team.lists.saved_views import SavedView, SavedViewQuerySet
+from core.openapi.operations import LIMITS, QUERY_PARAMETERS, SHAPES, Shape
+from core.openapi.values import one_of
+from team.lists.saved_views import MAX_SHARED_VIEWS, MAX_VIEWS_OF_USER, SavedView, SavedViewQuerySet
 from team.menu.api import TeamViewSet
 
 
@@ -97,3 +99,10 @@ class SavedViewViewSet(TeamViewSet, Paged):
     def destroy(self, request: APIRequest, id: int) -> HttpResponse:
         in_transaction(lambda: self.get_object(locked=True).erase())
         return Response("ok")
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+LIMITS |= {"MAX_VIEWS_OF_USER": MAX_VIEWS_OF_USER, "MAX_SHARED_VIEWS": MAX_SHARED_VIEWS}
+
+SHAPES[SavedViewSerializer] = Shape(SavedView, computed=frozenset({"position"}))
+QUERY_PARAMETERS["list_views"] = {"resource": one_of(SavedView.Target.values)}

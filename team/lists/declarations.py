@@ -51,8 +51,6 @@ CLIENT_ORDERS: dict[str, str | Promise] = {
 
 @dataclass(frozen=True, kw_only=True)
 class RecordList:
-    """A list of one kind of records."""
-
     # The resource, as in the registry.
     resource: str
     label: str | Promise

@@ -1,6 +1,7 @@
-"""The query of a list: read from the parameters of its URL, and executed within limits of rows and time."""
+"""The query of a list: read from the parameters of its URL, and executed within limits of rows and time. The selection of its rows."""
 
 import re
+from array import array
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -12,6 +13,7 @@ from django.db.models import Exists, Model, OuterRef, QuerySet
 from django.db.models.expressions import F, OrderBy, RawSQL
 from django.http import QueryDict
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -20,7 +22,7 @@ from accounts.users.models import User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
 from core.api.paging import ListPage
 from core.db.text import replace_non_xml
-from core.db.time_limit import TooSlow
+from core.db.time_limit import TooSlow, time_limit
 from core.errors import FieldError
 from core.rows.declared import FieldType
 from core.rows.last_changes import has_last_changes, last_changes_of, order_by_change
@@ -30,6 +32,7 @@ from core.search.terms import Query
 from crm.contacts.models import ContactListMembership
 from crm.fields.catalogue import Field
 from crm.fields.conditions import BOOLEANS, MAX_CONDITIONS, Condition, Operator, find_field
+from team.fields.names import LINKS
 from team.lists.declarations import RecordList
 from team.lists.stage_history import StageFilter
 from team.summaries.models import SUM_NAMES, revenue_of, with_revenue, with_summary
@@ -43,11 +46,16 @@ DEAL_FILTERS = ("outcome", "pipeline_id", "stage_history")
 PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value", "value-meant")
 SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", "post_id", *DEAL_FILTERS)
 # The lists that have the other special filters.
-LISTS_OF_FILTERS = {
-    "contact_list_id": ("contact",),
-    "post_id": ("client", "deal"),
-    **dict.fromkeys(DEAL_FILTERS, ("deal",)),
-}
+LISTS_OF_FILTERS = {"contact_list_id": ("contact",), "post_id": ("client", "deal")}
+LISTS_OF_FILTERS |= dict.fromkeys(DEAL_FILTERS, ("deal",))
+
+
+# The milliseconds that finding all rows of a query may take. A page of the list has a shorter limit.
+TIME_LIMIT_MS = 8000
+# The rows that one step reads from the cursor.
+STEP = 10_000
+# The values and labels of what can be done with selected rows, by resource. The rows of other lists can't be selected.
+ACTIONS: dict[str, list[tuple[str, str | Promise]]] = {}
 
 
 @dataclass
@@ -166,7 +174,6 @@ class ListQuery:
     # The URL
 
     def parameters(self) -> list[tuple[str, str]]:
-        """Return the parameters of the URL with this query."""
         pairs = [("q", self.q)] if self.q else []
         pairs += [(condition.parameter, condition.text) for condition in self.conditions]
         pairs += [(name, "true" if value is True else str(value)) for name, value in self.special.items()]
@@ -200,14 +207,23 @@ class ListQuery:
 
     def query_string(self, **changes: str) -> str:
         """Return the query string with `changes`. A blank value removes the parameter."""
-        return self.link(
-            [*((name, value) for name, value in self.parameters() if name not in changes), *changes.items()]
-        )
+        kept = [(name, value) for name, value in self.parameters() if name not in changes]
+        return self.link([*kept, *changes.items()])
 
     def query_string_without(self, condition: Condition) -> str:
-        """Return the query string without one condition."""
         removed = (condition.parameter, condition.text)
         return self.link(pair for pair in self.parameters() if pair != removed)
+
+    @property
+    def link_conditions(self) -> list[Condition]:
+        """The conditions that name another row."""
+        links = [condition for condition in self.conditions if condition.field.type in LINKS]
+        return [condition for condition in links if condition.operator != Operator.EMPTY]
+
+    @property
+    def links(self) -> list[tuple[FieldType, int]]:
+        """The types of fields and the ids in these conditions, for `Names`."""
+        return [(condition.field.type, condition.value) for condition in self.link_conditions]
 
     @property
     def is_filtered(self) -> bool:
@@ -228,7 +244,6 @@ class ListQuery:
         return self._annotate_stored(self.declaration.rows_of(self.account, self.user))
 
     def _annotate_stored(self, rows: QuerySet[Model]) -> QuerySet[Model]:
-        """Annotate the rows with their stored fields."""
         stored = {field.name for field in self.declaration.stored}
         rows = with_summary(rows, *stored)
         used = {condition.field.name for condition in self.conditions} | {self.sort.removeprefix("-")}
@@ -297,15 +312,11 @@ class ListQuery:
 
     def _filter_by_stages(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
-        statuses = self._deal_statuses
-        chosen = {name: self.special[name] for name in ("outcome", "pipeline_id") if name in self.special}
-        if chosen:
-            ids = [
-                status.id
-                for status in statuses
-                if all(getattr(status, name) == value for name, value in chosen.items())
-            ]
-            rows = rows.in_statuses(ids)  # type: ignore[attr-defined]  # of a DealQuerySet
+        statuses = chosen = self._deal_statuses
+        for name in {"outcome", "pipeline_id"} & self.special.keys():
+            chosen = [status for status in chosen if getattr(status, name) == self.special[name]]
+        if chosen is not statuses:
+            rows = rows.in_statuses([status.id for status in chosen])  # type: ignore[attr-defined]  # of a DealQuerySet
         if (history := self.special.get("stage_history")) is not None:
             rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
         return rows
@@ -316,10 +327,8 @@ class ListQuery:
         if name in self.declaration.sort_keys:
             return [OrderBy(F(f"sort_key__{column}"), descending=descending) for column in (name, "id")]
         names = [name] if name == "id" else [name, "id"]
-        return [
-            OrderBy(RawSQL("search_name", []) if column == "name" else F(column), descending=descending)
-            for column in names
-        ]
+        expressions = [RawSQL("search_name", []) if column == "name" else F(column) for column in names]
+        return [OrderBy(expression, descending=descending) for expression in expressions]
 
     def find(self, page: ListPage) -> tuple[list[int], int | None]:
         """Return the ids of a page, with one more if another page follows, and the number of rows.
@@ -419,3 +428,28 @@ class ListQuery:
             if (condition.field.name, condition.operator) == ("closed", Operator.IS):
                 rows = rows.filter(completed_at__isnull=not condition.value)
         return rows
+
+
+def register_actions(resource: str, actions: Iterable[tuple[str, str | Promise]]) -> None:
+    """Offer actions for the selected rows of a list, after those that are offered already."""
+    ACTIONS.setdefault(resource, []).extend(actions)
+
+
+def count_selected(query: ListQuery, *, limit: int) -> int:
+    """Return the number of rows that match, or `limit + 1` if there are more. Raise `TooSlow`."""
+    if query.q:
+        return len(selected_ids(query, limit=limit))
+    with time_limit(TIME_LIMIT_MS), search_transaction(query.account.id):
+        return query.rows.order_by()[: limit + 1].count()
+
+
+def selected_ids(query: ListQuery, *, limit: int, ordered: bool = False) -> "array[int]":
+    """Return the ids of the rows that match, at most `limit + 1`. With `ordered`, they are in the order of the list. Raise `TooSlow`.
+
+    A search finds the same rows as the list. A cursor reads the ids of other queries, so that a million of them take 8 MB of memory.
+    """
+    with time_limit(TIME_LIMIT_MS), search_transaction(query.account.id, query.q) as text:
+        if query.q:
+            return array("q", query.search_ids(text)[: limit + 1])
+        rows = query.rows.order_by(*query.order_by()) if ordered else query.rows.order_by()
+        return array("q", rows.values_list("id", flat=True)[: limit + 1].iterator(chunk_size=STEP))

@@ -1,37 +1,26 @@
-"""The registration of lists and saved views (`core.rooms`)."""
-
-from typing import TYPE_CHECKING
-
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from core.pages.navigation import MenuEntry, register, register_start_page
+from accounts.account.models import Account
+from accounts.users.models import User
+from core.pages.navigation import register, register_start_page
 from core.registry import newest_id, registry
 from crm.resources.api.fields import register_reader
 from team.lists.saved_views import read_api_list
-from team.menu.entries import GROUP, is_team_of_site
-
-if TYPE_CHECKING:
-    from accounts.account.models import Account
-    from accounts.users.models import User
+from team.menu.pages import GROUP, main_entry
 
 
-def start_page(account: "Account", user: "User") -> str | None:
+def start_page(account: Account, user: User) -> str | None:
     """Return the path of the clients for the team of an account that was created for the CRM."""
     return reverse("team-clients") if user.is_team and account.initial_module == GROUP else None
 
 
 register(
     "main",
-    *(
-        MenuEntry(name, label, route, order=order, group=GROUP, is_shown=is_team_of_site, shortcut=shortcut)
-        for name, label, route, order, shortcut in (
-            ("clients", _("Clients"), "team-clients", 50, "g c"),
-            ("contacts", _("Contacts"), "team-contacts", 60, "g o"),
-            ("deals", pgettext_lazy("menu", "Deals"), "team-deals", 70, "g d"),
-        )
-    ),
+    main_entry("clients", _("Clients"), 50, "g c"),
+    main_entry("contacts", _("Contacts"), 60, "g o"),
+    main_entry("deals", pgettext_lazy("menu", "Deals"), 70, "g d"),
 )
 register_start_page(start_page)
 register_reader(read_api_list)

@@ -27,7 +27,6 @@ from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 from core.rows.declared import FieldType
 from core.rows.trimmed import TrimmedCharField
-from crm.fields.conditions import Operator
 from team.fields.names import Names
 from team.lists.declarations import LISTS
 from team.lists.queries import PAGE_PARAMETERS, ListQuery
@@ -139,9 +138,7 @@ class SavedView(Ordered, TenantModel):
         if not self.name:
             return FieldError("name", _("can't be blank"), "blank")
         if len(self.name) > MAX_NAME_LENGTH:
-            return FieldError(
-                "name", _("is too long (maximum is {most} characters)"), "too_long", {"most": MAX_NAME_LENGTH}
-            )
+            return too_long("name", MAX_NAME_LENGTH)
         if not is_xml_text(self.name):
             return FieldError("name", _("has characters that can't be stored"), "characters")
         others = self.account.saved_views.filter(owner_id=self.owner_id, resource=self.resource, name=self.name)
@@ -152,14 +149,13 @@ class SavedView(Ordered, TenantModel):
     def _check_query(self, user: User) -> FieldError | None:
         """Bring the query into normal form, or return its first error."""
         if len(self.query) > MAX_QUERY_LENGTH:
-            return too_long(MAX_QUERY_LENGTH)
-        declaration = LISTS[self.resource]
+            return too_long("query", MAX_QUERY_LENGTH)
         parameters = QueryDict(self.query.removeprefix("?"))
-        found = ListQuery.read(declaration, parameters, account=self.account, user=user)
+        found = ListQuery.read(LISTS[self.resource], parameters, account=self.account, user=user)
         if found.errors:
             return move_into_query(found.errors[0], "query")
         self.query = found.normal_form
-        return too_long(MAX_QUERY_LENGTH) if len(self.query) > MAX_QUERY_LENGTH else None
+        return too_long("query", MAX_QUERY_LENGTH) if len(self.query) > MAX_QUERY_LENGTH else None
 
     def _check_numbers(self, *, is_new: bool) -> list[FieldError | None]:
         rows = self.account.saved_views
@@ -186,8 +182,8 @@ def move_into_query(error: FieldError, field: str) -> FieldError:
     return FieldError(field, _("has {parameter}, which {error}"), "invalid", params)
 
 
-def too_long(most: int) -> FieldError:
-    return FieldError("query", _("is too long (maximum is {most} characters)"), "too_long", {"most": most})
+def too_long(field: str, most: int) -> FieldError:
+    return FieldError(field, _("is too long (maximum is {most} characters)"), "too_long", {"most": most})
 
 
 def views_of(resource: str, *, account: Account, user: User) -> list[SavedView]:
@@ -209,8 +205,7 @@ def open_view(view: SavedView, user: User, query_class: type[ListQuery] = ListQu
 
     It takes at most two statements, if the filters name other rows.
     """
-    declaration = LISTS[view.resource]
-    query = query_class.read(declaration, QueryDict(view.query), account=view.account, user=user)
+    query = query_class.read(LISTS[view.resource], QueryDict(view.query), account=view.account, user=user)
     query.view_id = view.id
     leave_out_missing(query)
     return query
@@ -218,15 +213,10 @@ def open_view(view: SavedView, user: User, query_class: type[ListQuery] = ListQu
 
 def leave_out_missing(query: ListQuery) -> None:
     """Remove the conditions on statuses, users and other rows that no longer exist, and add an error for each of them."""
-    account, user = query.account, query.user
-    links = [
-        condition
-        for condition in query.conditions
-        if condition.field.type in GONE and condition.operator != Operator.EMPTY
-    ]
-    names = Names.read(account, user, [(condition.field.type, condition.value) for condition in links])
-    for condition in links:
-        if not names.contains(condition.field.type, condition.value):
+    account = query.account
+    names = Names.read(account, query.user, query.links)
+    for condition in query.link_conditions:
+        if (condition.field.type, condition.value) not in names.names:
             query.conditions.remove(condition)
             query.errors.append(FieldError(condition.parameter, GONE[condition.field.type], "missing"))
     for name, rows, gone in (
@@ -241,23 +231,22 @@ def leave_out_missing(query: ListQuery) -> None:
 def read_list(
     resource: str,
     parameters: QueryDict,
+    query_class: type[ListQuery] = ListQuery,
     *,
     account: Account,
     user: User,
-    views: list[SavedView] | None = None,
-    query_class: type[ListQuery] = ListQuery,
+    views: list[SavedView],
 ) -> ListQuery:
     """Return the list of the URL of a page: that of the saved view `view`, or the one that the other parameters describe.
 
-    `views` are the views of the list that the user sees, if they have been read already.
+    `views` are the views of the list that the user sees.
     """
-    declaration = LISTS[resource]
     text = parameters.get("view", "").strip()
     view = find_view(text, resource, account=account, user=user, views=views) if text else None
     # Parameters of the list replace those of its view.
     if view is not None and all(name in PAGE_PARAMETERS for name in parameters):
         return open_view(view, user, query_class)
-    query = query_class.read(declaration, parameters, account=account, user=user, language=get_language())
+    query = query_class.read(LISTS[resource], parameters, account=account, user=user, language=get_language())
     if view is not None:
         query.view_id = view.id
     elif text:

@@ -36,12 +36,10 @@ _FILTER = re.compile(
 
 def entered_stages(account: Account, begin: datetime, end: datetime) -> QuerySet[Model]:
     """Return the stages that deals entered from `begin` until before `end`, each with the id of the next status of the deal."""
-    following = account.deal_stages.filter(deal_id=OuterRef("deal_id"), number__gt=OuterRef("number")).order_by(
-        "number"
-    )
-    return account.deal_stages.filter(entered_at__gte=begin, entered_at__lt=end).annotate(
-        next_status_id=Subquery(following.values("status_id")[:1])
-    )
+    following = account.deal_stages.filter(deal_id=OuterRef("deal_id"), number__gt=OuterRef("number"))
+    next_status_id = Subquery(following.order_by("number").values("status_id")[:1])
+    rows = account.deal_stages.filter(entered_at__gte=begin, entered_at__lt=end)
+    return rows.annotate(next_status_id=next_status_id)
 
 
 def result_of(status_id: int, next_id: int | None, statuses: Sequence[Status]) -> str:
@@ -74,9 +72,8 @@ class StageFilter:
             first, end = (date.fromisoformat(match[name]) for name in ("first", "end"))
         except ValueError:
             return None
-        return (
-            cls(int(match["status"]), match["result"], first, end) if first.year >= 2000 and end.year < 2200 else None
-        )
+        is_near = first.year >= 2000 and end.year < 2200
+        return cls(int(match["status"]), match["result"], first, end) if is_near else None
 
     def __str__(self) -> str:
         return f"{self.status_id}:{self.result}:{self.first}:{self.end}"

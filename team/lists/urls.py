@@ -2,14 +2,15 @@ from django.urls import path
 
 from core.api.routing import CREATE, ITEM, LIST
 from team.lists.api import SavedViewViewSet
-from team.lists.pages.list import ClientsPage, ContactListsPage, ContactsPage, DealsPage, TaskListPage
+from team.lists.declarations import LISTS
+from team.lists.pages.list import ContactListsPage, RecordListPage, TaskListPage
 from team.lists.pages.saved_views import EditViewPage, NewViewPage, ViewsPage
 
 urlpatterns = [
-    path("app/clients", ClientsPage.as_view(), name="team-clients"),
-    path("app/contacts", ContactsPage.as_view(), name="team-contacts"),
+    path("app/clients", RecordListPage.as_view(declaration=LISTS["client"]), name="team-clients"),
+    path("app/contacts", RecordListPage.as_view(declaration=LISTS["contact"]), name="team-contacts"),
     path("app/contact_lists", ContactListsPage.as_view(), name="team-contact-lists"),
-    path("app/deals", DealsPage.as_view(), name="team-deals"),
+    path("app/deals", RecordListPage.as_view(declaration=LISTS["deal"]), name="team-deals"),
     path("app/views", ViewsPage.as_view(), name="team-views"),
     path("app/views/new", NewViewPage.as_view(), name="team-view-new"),
     path("app/views/<id:id>", EditViewPage.as_view(), name="team-view"),

@@ -14,8 +14,12 @@ from core.api.fields import BooleanField, ChoiceField, DateTimeField, IntegerFie
 from core.api.filters import ListFilters, WireFilter, link_filter
 from core.api.lists import Paged
 from core.api.resources import ResourceViewSet
-from core.api.serializers import ResourceSerializer, format_time
+from core.api.serializers import ResourceSerializer, declared_fields, format_time
 from core.errors import FieldError
+from core.openapi.fields import FILLED_ID, WireFieldExtension, describe_field
+from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
+from core.openapi.schema import filter_parameters
+from core.openapi.values import COUNT, ID, NAME, TIME, array_of, object_of, one_of, or_null
 from team.mailings.audience import Among, LeftOut
 from team.mailings.models import MAX_TEXT_LENGTH, Message, MessageQuerySet, MessageRecipient, names_of
 from team.mailings.sending import find_post, request_test, start_message
@@ -120,7 +124,6 @@ class MessageViewSet(TeamViewSet, Paged, ResourceViewSet):
         return Response(self.represent(row))
 
     def recipients(self, request: APIRequest, id: int) -> HttpResponse:
-        """Return the recipients of a message, in the order of their e-mail addresses."""
         if not self.get_queryset().filter(id=id).exists():
             raise Http404
         rows = MessageRecipient.objects.for_message(self.account.id, id).order_by("email_key")
@@ -132,11 +135,30 @@ class MessageViewSet(TeamViewSet, Paged, ResourceViewSet):
             return {
                 "client_id": row.client_id,
                 "contact_id": row.contact_id,
-                "name": row.name if is_accessible else None,
-                "email": row.email if is_accessible else None,
+                **{name: getattr(row, name) if is_accessible else None for name in ("name", "email")},
                 "state": row.state,
                 "reason": row.reason or None,
                 "sent_at": format_time(row.sent_at, self.account.zone),
             }
 
         return self.get_paginated_response(list(map(represent, found)))
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+POST_ID = WireFieldExtension.find_for(declared_fields(MessageSerializer)["post_id"]).request_schema()
+POST_AND_TEXTS = {"properties": {"post_id": {**POST_ID, **FILLED_ID}}, "required": ["post_id", "subject", "text"]}
+
+describe_field(LeftOutField, response=object_of({reason.value: COUNT for reason in LeftOut}))
+SHAPES[MessageSerializer] = Shape(nullable=frozenset({"failure"}), rules=POST_AND_TEXTS)
+BODIES["send_message"] = {"message": SendingSerializer}
+QUERY_PARAMETERS["list_recipients_of_message"] = filter_parameters(RecipientFilters)
+RECIPIENT = object_of(
+    client_id=or_null(ID),
+    contact_id=or_null(ID),
+    name=or_null(NAME),
+    email=or_null(NAME),
+    state=one_of(MessageRecipient.State.values),
+    reason={"type": ["string", "null"], "enum": [*filter(None, MessageRecipient.Reason.values), None]},
+    sent_at=or_null(TIME),
+)
+RESPONSES["list_recipients_of_message"] = array_of(RECIPIENT)

@@ -18,7 +18,7 @@ from core.errors import FieldError
 from core.rows.trimmed import trim
 from core.rows.values import ValuesRow
 from crm.resources.models import blocked_addresses
-from team.backers.queries import backers_of, backing_contacts_of
+from team.backers.models import backers_of, backing_contacts_of
 
 # The maximum number of recipients of a message.
 MAX_RECIPIENTS = 5000
@@ -90,18 +90,15 @@ def customers_behind(account: Account, user: User, post_id: int) -> list[ValuesR
 
     Contacts come first: if a client has the e-mail address of its contact, the message greets the person.
     """
-    owners = account.clients.filter(id=OuterRef("client_id"))
-    contacts = backing_contacts_of(account, user, post_id).annotate(
-        client_blocked=Subquery(owners.values("do_not_contact")[:1])
-    )
+    owner_blocked = account.clients.filter(id=OuterRef("client_id")).values("do_not_contact")[:1]
+    contacts = backing_contacts_of(account, user, post_id).annotate(client_blocked=Subquery(owner_blocked))
     clients = backers_of(account, user, post_id)
     found: list[ValuesRow] = []
     for resource, rows, columns in (("contact", contacts, COLUMNS), ("client", clients, COLUMNS[:-2])):
         some = list(rows.order_by("id").values(*columns)[: MAX_CANDIDATES + 1])
         if len(some) > MAX_CANDIDATES:
-            raise FieldError(
-                "among", _("has too many customers (maximum is {most})"), "too_many", {"most": MAX_CANDIDATES}
-            )
+            values = {"most": MAX_CANDIDATES}
+            raise FieldError("among", _("has too many customers (maximum is {most})"), "too_many", values)
         found += [{"resource": resource, "client_id": row["id"], "client_blocked": False} | row for row in some]
     return found
 
@@ -116,9 +113,8 @@ def filter_by_deals(account: Account, user: User, rows: list[ValuesRow], outcome
     pairs = set(deals.values_list("client_id", "contact_id").distinct())
     clients, contacts = {client for client, _ in pairs}, {contact for _, contact in pairs}
     clients.discard(None)
-    return [
-        row for row in rows if row["client_id"] in clients or (row["resource"] == "contact" and row["id"] in contacts)
-    ]
+    ids = {"contact": contacts, "client": clients}
+    return [row for row in rows if row["client_id"] in clients or row["id"] in ids[row["resource"]]]
 
 
 def is_email(text: str | None) -> bool:
@@ -162,9 +158,8 @@ class Candidates:
             else:
                 keys.add(key)
                 greeting = row["first_name"] or row["name"]
-                found.people.append(
-                    MailingRecipient(row["resource"], row["id"], row["name"], greeting, trim(row["email"]), key)
-                )
+                person = (row["resource"], row["id"], row["name"], greeting, trim(row["email"]), key)
+                found.people.append(MailingRecipient(*person))
         return found
 
 

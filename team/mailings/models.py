@@ -182,14 +182,10 @@ class Message(TenantModel):
         recipients = self.message_recipients.filter(state__in=(states.SKIPPED, states.FAILED))
         found = list(recipients.order_by("email_key")[:MAX_SHOWN])
         names = names_of(self.account, found, user)
+        keys = [(recipient.resource, recipient.row_id, recipient.get_reason_display()) for recipient in found]
         return [
-            {
-                "name": names.get((recipient.resource, recipient.row_id)),
-                "route": f"team-{recipient.resource}",
-                "id": recipient.row_id,
-                "reason": recipient.get_reason_display(),
-            }
-            for recipient in found
+            {"name": names.get((resource, id)), "route": f"team-{resource}", "id": id, "reason": reason}
+            for resource, id, reason in keys
         ]
 
     @property
@@ -204,11 +200,8 @@ class MessageRecipientQuerySet(models.QuerySet["MessageRecipient"]):
             MessageRecipient(
                 account_id=message.account_id,
                 message_id=message.id,
-                email_key=person.email_key,
-                email=person.email,
-                name=person.name,
-                greeting=person.greeting,
                 **{f"{person.resource}_id": person.id},
+                **{name: getattr(person, name) for name in ("email_key", "email", "name", "greeting")},
             )
             for person in audience.people
         ]
@@ -221,16 +214,16 @@ class MessageRecipientQuerySet(models.QuerySet["MessageRecipient"]):
         return self.filter(state=MessageRecipient.State.PENDING)
 
     def claim(self, account_id: int, message_id: int) -> "MessageRecipient | None":
-        """Mark the next recipient as being sent to, in a transaction that is committed before the e-mail is sent. Return it."""
+        """Mark the next recipient as being sent to, in a transaction that is committed before the e-mail is sent. Return it.
+
+        Return None if none is due, or if the message was cancelled.
+        """
         now = timezone.now()
+        if not Message.objects.active().filter(account_id=account_id, id=message_id).exists():
+            return None
         with transaction.atomic():
-            due = (
-                self.for_message(account_id, message_id)
-                .waiting()
-                .filter(due_at__lte=now)
-                .order_by("due_at", "email_key")
-            )
-            recipient = due.select_for_update(skip_locked=True).first()
+            due = self.for_message(account_id, message_id).waiting().filter(due_at__lte=now)
+            recipient = due.order_by("due_at", "email_key").select_for_update(skip_locked=True).first()
             if recipient is not None:
                 recipient.write(state=MessageRecipient.State.SENDING, claimed_at=now)
         return recipient
@@ -248,8 +241,6 @@ class MessageRecipient(models.Model):
         FAILED = "failed"
 
     class Reason(models.TextChoices):
-        """Why an e-mail was skipped or failed."""
-
         NONE = "", ""
         GONE = "gone", _("Was deleted, or has another e-mail address now")
         DO_NOT_CONTACT = LeftOut.DO_NOT_CONTACT.value, LeftOut.DO_NOT_CONTACT.label
@@ -312,7 +303,6 @@ class MessageRecipient(models.Model):
 
     @property
     def row_id(self) -> int:
-        """The id of the client or contact."""
         return (self.client_id if self.contact_id is None else self.contact_id) or 0
 
     def write(self, **values: object) -> int:

@@ -107,14 +107,13 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
     def suggested_values(self, post: Post) -> dict[str, object]:
         """Return the values of a new form: a text about the suggestion in the language of the account."""
         with translation.override(supported_language(self.request.account.language)):
-            title, status = single_line(post.title), status_name(post.status)
+            values = {"title": single_line(post.title), "status": status_name(post.status)}
             paragraphs = [
                 _("Hello %(name)s,") % {"name": PLACEHOLDER},
-                _("there is news about “%(title)s”. Its status is now: %(status)s.")
-                % {"title": title, "status": status},
+                _("there is news about “%(title)s”. Its status is now: %(status)s.") % values,
                 post.response or "",
             ]
-            subject = _("News about “%(title)s”") % {"title": title}
+            subject = _("News about “%(title)s”") % values
         if len(subject) > MAX_SUBJECT_LENGTH:
             subject = f"{subject[: MAX_SUBJECT_LENGTH - 1]}…"
         text = "\n\n".join(filter(None, paragraphs))[:MAX_TEXT_LENGTH]

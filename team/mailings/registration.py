@@ -1,5 +1,3 @@
-"""The registration of messages to customers (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 
 from team.mailings import sending  # noqa: F401, registers its jobs

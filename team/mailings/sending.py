@@ -22,23 +22,12 @@ from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account, Look
 from accounts.hosts.names import full_name, public_url
+from accounts.mail import sending as mail
 from accounts.mail.sending import (
-    MAIL_QUEUE,
-    RETRY_DELAYS,
-    TIME_LIMIT,
     Block,
-    deliver,
-    is_temporary,
-    make_message,
-    new_message_id,
     read_link,
-    rejects_address,
     render_blocks,
-    seconds_over_limit,
-    seconds_over_message_limit,
     sign_link,
-    single_line,
-    supported_language,
 )
 from accounts.users.models import User
 from core.db import locks
@@ -61,7 +50,7 @@ MAX_MESSAGES_PER_DAY = 20
 # The number of e-mails that a job sends, and the seconds after which it ends anyway. E-mails of other accounts are sent between two jobs.
 BATCH_SIZE, TIME_SLICE = 20, 2
 # The time after which the worker of an e-mail was killed, because its job has ended by then.
-INTERRUPTED_AFTER = timedelta(seconds=2 * TIME_LIMIT)
+INTERRUPTED_AFTER = timedelta(seconds=2 * mail.TIME_LIMIT)
 # A message without progress for this time is continued: its job may have failed too often.
 STALLED_AFTER = timedelta(minutes=15)
 # The maximum number of stalled messages that are continued at a time.
@@ -83,9 +72,8 @@ class RecipientsChanged(Conflict):
     """The number of recipients is another one than the author saw."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(
-            format_lazy(gettext_lazy("The number of recipients is now {number}. Nothing was sent."), number=number)
-        )
+        text = gettext_lazy("The number of recipients is now {number}. Nothing was sent.")
+        super().__init__(format_lazy(text, number=number))
 
 
 @transaction.atomic(savepoint=False)
@@ -101,10 +89,8 @@ def start_message(message: Message, *, by: User, expected: int | None = None) ->
     locks.acquire(("messages", account.id))
     now = timezone.now()
     if account.customer_messages.filter(started_at__gt=now - timedelta(days=1)).count() >= MAX_MESSAGES_PER_DAY:
-        values = {"most": MAX_MESSAGES_PER_DAY}
-        raise FieldError(
-            "message", gettext_lazy("is one too many: the account may send {most} a day"), "too_many", values
-        )
+        text = gettext_lazy("is one too many: the account may send {most} a day")
+        raise FieldError("message", text, "too_many", {"most": MAX_MESSAGES_PER_DAY})
     find_post(message)
     audience = message.find_audience(by)
     audience.check_size()
@@ -129,13 +115,10 @@ def find_post(message: Message) -> Post:
 
 def request_test(user: User, post: Post, *, subject: str, text: str) -> None:
     """Send a message to the user as a test, in a job. Raise Throttled if the user receives too many e-mails."""
-    if seconds := seconds_over_limit(user):
+    if seconds := mail.seconds_over_limit(user):
         raise Throttled(seconds)
-    in_transaction(
-        lambda: send_test.defer(
-            account_id=user.account_id, user_id=user.id, post_id=post.id, subject=subject, text=text
-        )
-    )
+    ids: dict[str, Any] = {"account_id": user.account_id, "user_id": user.id, "post_id": post.id}
+    in_transaction(lambda: send_test.defer(**ids, subject=subject, text=text))
 
 
 # E-mails
@@ -160,19 +143,19 @@ class MessageContent:
         is_public = account.posts.visible_to(None).filter(id=post.id).exists()
         url = public_url(sender.host) + reverse("forum-post", args=[post.id]) if is_public else ""
         look = Look.read(account, name=sender.name, host=sender.host)
-        return cls(account, sender, look, single_line(subject), text, url)
+        return cls(account, sender, look, mail.single_line(subject), text, url)
 
     def html(self, name: str) -> str:
-        return render(self.text.replace(PLACEHOLDER, MARKUP.sub(r"\\\1", single_line(name))))
+        return render(self.text.replace(PLACEHOLDER, MARKUP.sub(r"\\\1", mail.single_line(name))))
 
     def email(
         self, to: str, name: str, *, unsubscribe_url: str = "", message_id: str = "", is_test: bool = False
     ) -> EmailMultiAlternatives:
         """Return the e-mail to a recipient, in the language of the account."""
-        language = supported_language(self.account.language)
-        subject = self.subject.replace(PLACEHOLDER, single_line(name))
+        language = mail.supported_language(self.account.language)
+        subject = self.subject.replace(PLACEHOLDER, mail.single_line(name))
         with translation.override(language):
-            text = self.text.replace(PLACEHOLDER, single_line(name))
+            text = self.text.replace(PLACEHOLDER, mail.single_line(name))
             blocks = [Block("title", subject), Block("html", text, html=self.html(name))]
             if self.post_url:
                 blocks.append(Block("button", _("See the suggestion"), self.post_url))
@@ -184,18 +167,16 @@ class MessageContent:
             plain, html = render_blocks(subject, blocks, self.look, reason, unsubscribe_url, label)
         headers = {"List-Id": f"<messages.{full_name(self.account.prefix)}>"}
         if unsubscribe_url:
-            headers |= {
-                "List-Unsubscribe": f"<{unsubscribe_url}>",
-                "List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
-            }
-        return make_message(
+            headers["List-Unsubscribe"] = f"<{unsubscribe_url}>"
+            headers["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
+        return mail.make_message(
             to,
             subject,
             plain,
             html,
             sender=self.sender.name,
             language=language,
-            message_id=message_id or new_message_id(),
+            message_id=message_id or mail.new_message_id(),
             headers=headers,
         )
 
@@ -229,10 +210,8 @@ def unsubscribe(account: Account, resource: str, id: int, email_key: str) -> Non
 def kept_id(account: Account, resource: str, id: int) -> int:
     """Return the id of the client or contact into which the row was merged, or its own id."""
     seen = {id}
-    merges = account.merges.active()
-    while (
-        kept := merges.filter(**{f"merged_{resource}_id": id}).values_list(f"{resource}_id", flat=True).first()
-    ) and (kept not in seen):
+    merges = account.merges.active().values_list(f"{resource}_id", flat=True)
+    while (kept := merges.filter(**{f"merged_{resource}_id": id}).first()) and kept not in seen:
         seen.add(kept)
         id = kept
     return id
@@ -271,7 +250,7 @@ def defer(account_id: int, message_id: int, _schedule_at: datetime | None = None
     send_message.defer(account_id=account_id, message_id=message_id, _key=lock, _schedule_at=_schedule_at)
 
 
-@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE, time_slice=TIME_SLICE)
+@job(time_limit=mail.TIME_LIMIT, retry=mail.RETRY_DELAYS, queue=mail.MAIL_QUEUE, time_slice=TIME_SLICE)
 def send_message(*, account_id: int, message_id: int) -> None:
     """Send the next e-mails of a message, at most `BATCH_SIZE`, and add a job for the rest."""
     delay = timedelta()
@@ -285,10 +264,10 @@ def send_message(*, account_id: int, message_id: int) -> None:
             if not with_connection.open():
                 delay = OUTAGE_DELAY
                 break
-            recipient = claim(account_id, message_id)
+            recipient = MessageRecipient.objects.claim(account_id, message_id)
             if recipient is None:
                 break
-            if seconds := seconds_over_message_limit(message.account):
+            if seconds := mail.seconds_over_message_limit(message.account):
                 delay = timedelta(seconds=seconds)
                 recipient.postpone(timezone.now() + delay)
                 break
@@ -308,13 +287,6 @@ def content_of(message: Message) -> MessageContent | None:
         message.end(Message.State.FAILED, failure)
         return None
     return MessageContent.build(account, post, message.subject, message.text)
-
-
-def claim(account_id: int, message_id: int) -> MessageRecipient | None:
-    """Return the next recipient, marked as being sent to. Return None if none is due, or the message was cancelled."""
-    if not Message.objects.active().filter(account_id=account_id, id=message_id).exists():
-        return None
-    return MessageRecipient.objects.claim(account_id, message_id)
 
 
 class MailConnection:
@@ -345,7 +317,7 @@ def send_to(message: Message, content: MessageContent, recipient: MessageRecipie
     """Send the e-mail to a claimed recipient, and record the outcome."""
     states, reasons = MessageRecipient.State, MessageRecipient.Reason
     account = message.account
-    row = current_row(account, recipient)
+    row: Any = current_row(account, recipient)
     if refusal := refusal_of(account, row, recipient, include_not_asked=message.include_not_asked):
         recipient.finish(states.SKIPPED, refusal)
         return
@@ -360,22 +332,22 @@ def send_to(message: Message, content: MessageContent, recipient: MessageRecipie
         email.send()
     except Exception as error:
         connection.close()
-        delay = RETRY_DELAYS.get_delay(recipient.attempts + 1)
+        delay = mail.RETRY_DELAYS.get_delay(recipient.attempts + 1)
         if not is_refusal(error):
             logger.warning("an e-mail was interrupted", exc_info=True)
             recipient.finish(states.FAILED, reasons.UNKNOWN)
-        elif is_temporary(error) and delay is not None:
+        elif mail.is_temporary(error) and delay is not None:
             recipient.postpone(timezone.now() + timedelta(seconds=delay), failed_attempts=1)
         else:
-            recipient.finish(states.FAILED, reasons.REJECTED if rejects_address(error) else reasons.SERVER)
+            recipient.finish(states.FAILED, reasons.REJECTED if mail.rejects_address(error) else reasons.SERVER)
         return
-    in_transaction(lambda: record_sent(message, recipient, row))
 
+    def record() -> None:
+        recipient.finish(states.SENT, sent_at=timezone.now())
+        data = {"message_id": message.id, "subject": message.subject}
+        TimelineEntry.objects.append("message", [row], by=User(id=message.author_id), data=data)
 
-def record_sent(message: Message, recipient: MessageRecipient, row: Any) -> None:
-    recipient.finish(MessageRecipient.State.SENT, sent_at=timezone.now())
-    data = {"message_id": message.id, "subject": message.subject}
-    TimelineEntry.objects.append("message", [row], by=User(id=message.author_id), data=data)
+    in_transaction(record)
 
 
 def is_refusal(error: Exception) -> bool:
@@ -411,11 +383,10 @@ def continue_messages() -> None:
         defer(account_id, id)
 
 
-@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE)
+@job(time_limit=mail.TIME_LIMIT, retry=mail.RETRY_DELAYS, queue=mail.MAIL_QUEUE)
 def send_test(*, account_id: int, user_id: int, post_id: int, subject: str, text: str) -> None:
-    """Send a message to a user of the team as a test."""
     user = User.objects.select_related("account").filter(account_id=account_id, id=user_id, is_active=True).first()
     post = None if user is None else user.account.posts.live().filter(id=post_id).first()
     if user is not None and post is not None:
         content = MessageContent.build(user.account, post, subject, text)
-        deliver(content.email(user.email, user.name or user.login, is_test=True))
+        mail.deliver(content.email(user.email, user.name or user.login, is_test=True))

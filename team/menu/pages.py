@@ -1,18 +1,39 @@
-"""The base classes of the team's pages, and the type of their requests."""
+"""The base classes of the team's pages, the type of their requests, and what several of their menu entries use."""
 
 from typing import Any
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse, QueryDict
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
-from accounts.hosts.requests import UserRequest
+from accounts.hosts.requests import PageRequest, UserRequest, is_team
 from core.api.paging import ListPage
 from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.errors import FieldErrors
 from core.pages.base import Page, redirect
+from core.pages.navigation import MenuEntry
 from core.search.queries import MAX_QUERY_LENGTH
+
+GROUP = "crm"
+# The parameter of forms that choose a client.
+CLIENT = {"client": "client_id"}
+
+
+def is_team_of_site(request: PageRequest) -> bool:
+    return request.site is not None and is_team(request)
+
+
+def main_entry(name: str, label: str | Promise, order: int, shortcut: str, **options: Any) -> MenuEntry:
+    """Return the entry of the page `team-{name}` in the main menu."""
+    options |= {"order": order, "shortcut": shortcut, "group": GROUP, "is_shown": is_team_of_site}
+    return MenuEntry(name, label, f"team-{name}", **options)
+
+
+def new_entry(name: str, label: str | Promise, icon: str, order: int, **options: Any) -> MenuEntry:
+    """Return the entry of the page `team-{name}-new` in the menu of the button "New"."""
+    return MenuEntry(name, label, f"team-{name}-new", icon, order=order, is_shown=is_team_of_site, **options)
 
 
 class TeamRequest(UserRequest):

@@ -12,6 +12,9 @@ from core.api.lists import Listing
 from core.api.serializers import ResourceSerializer
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
+from core.openapi.fields import describe_field
+from core.openapi.operations import BODIES
+from core.openapi.values import NAME, array_of, object_of, one_of
 from team.menu.api import TeamViewSet
 from team.merges.comparison import Choice
 from team.merges.models import Merge, MergeQuerySet
@@ -29,13 +32,9 @@ class MergeChoicesField(WireField):
         data = to_object(data)
         if not isinstance(data, dict):
             self.fail("object")
-        allowed = ", ".join(Choice)
-        if errors := [
-            FieldError(name, self.error_messages["choice"], "choice", {"choices": allowed})
-            for name, choice in data.items()
-            if not isinstance(choice, str) or choice not in [*Choice]
-        ]:
-            raise FieldErrors(errors)
+        message, values = self.error_messages["choice"], {"choices": ", ".join(Choice)}
+        if wrong := [name for name, choice in data.items() if choice not in [*Choice]]:
+            raise FieldErrors(FieldError(name, message, "choice", values) for name in wrong)
         return {name: Choice(choice) for name, choice in data.items()}
 
 
@@ -80,7 +79,7 @@ class NewContactMergeSerializer(ResourceSerializer):
     fields = MergeChoicesField()  # type: ignore[assignment]  # DRF's property has the name too, but keeps its fields elsewhere
 
 
-BODIES: dict[str, type[ResourceSerializer]] = {"client": NewClientMergeSerializer, "contact": NewContactMergeSerializer}
+MERGE_BODIES = {"client": NewClientMergeSerializer, "contact": NewContactMergeSerializer}
 
 
 class MergeFilters(ListFilters):
@@ -111,11 +110,10 @@ class MergeViewSet(TeamViewSet, Listing):
 
     def merge(self, request: APIRequest, id: int) -> HttpResponse:
         def act() -> Merge:
-            serializer = BODIES[self.kind](data=self.body.get("merge"), context=self.get_serializer_context())
+            serializer = MERGE_BODIES[self.kind](data=self.body.get("merge"), context=self.get_serializer_context())
             self.check(merge=serializer)
             merged_id, choices = serializer.values[f"merged_{self.kind}_id"], serializer.values.get("fields") or {}
-            rows = Merge.objects.all()
-            return rows.merge(self.account, self.kind, id, merged_id, choices, by=request.user)
+            return Merge.objects.all().merge(self.account, self.kind, id, merged_id, choices, by=request.user)
 
         try:
             row = in_transaction(act)
@@ -134,3 +132,13 @@ class MergeViewSet(TeamViewSet, Listing):
             return row
 
         return Response(self.represent(in_transaction(act)))
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+CHANGES = {"type": "object", "additionalProperties": object_of(before={}, after={})}
+describe_field(MergeChoicesField, request={"type": "object", "additionalProperties": one_of(Choice)})
+describe_field(ChangesField, response=CHANGES)
+describe_field(PairsField, response=array_of(array_of(NAME, minItems=2, maxItems=2)))
+describe_field(FieldNamesField, response=array_of(NAME))
+for key, serializer in MERGE_BODIES.items():
+    BODIES[f"merge_{key}s"] = {"merge": serializer}

@@ -1,6 +1,6 @@
 """Comparison of two clients or two contacts, field by field, for a merge."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -19,22 +19,20 @@ MAX_TEXT_LENGTH = 65_536
 
 
 class Choice(StrEnum):
-    """The row whose value a field gets."""
-
     KEPT = "kept"
     MERGED = "merged"
     # The values of both rows, for lists and long texts.
     BOTH = "both"
 
 
+# Fields with their values, by name.
+ChosenValues = dict[str, tuple[Field, object]]
 # The fields whose values can be joined.
 JOINED = {FieldType.TAGS, FieldType.CHOICES, FieldType.LONG_TEXT}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A field of which two rows have different values."""
-
     field: Field
     kept: Any
     merged: Any
@@ -95,22 +93,20 @@ def compared_fields(account: Account, resource: str, rows: Iterable[Any]) -> lis
 
 
 def differences(kept: CRMResource, merged: CRMResource, fields: Iterable[Field]) -> list[Difference]:
-    """Return the fields whose values differ."""
     found = (Difference(field, field.value_of(kept), field.value_of(merged)) for field in fields)
     return [difference for difference in found if not is_same(difference.field, difference.kept, difference.merged)]
 
 
 def chosen_values(
-    kept: CRMResource, merged: CRMResource, fields: list[Field], choices: dict[str, Choice]
-) -> dict[str, tuple[Field, object]]:
+    kept: CRMResource, merged: CRMResource, fields: list[Field], choices: Mapping[str, Choice]
+) -> ChosenValues:
     """Return the fields that the kept row gets another value for, with the value, by name.
 
     `choices` are by the name of the field. Other fields have the default choice. Raise FieldErrors for a choice that is not possible.
     """
-    values: dict[str, tuple[Field, object]] = {}
-    errors: list[FieldError] = []
+    values: ChosenValues = {}
     unknown = sorted(choices.keys() - {field.name for field in fields})
-    errors += [FieldError(f"fields.{name}", _("is not a field that can be chosen"), "unknown") for name in unknown]
+    errors = [FieldError(f"fields.{name}", _("is not a field that can be chosen"), "unknown") for name in unknown]
     for difference in differences(kept, merged, fields):
         name = difference.field.name
         choice = choices.get(name, difference.default())

@@ -239,9 +239,8 @@ def move_back(merge: MergeIds, others: Sequence[MergeIds]) -> None:
                 {"others": other_ids, "posts": post_ids},
                 voter_id=merge.kept_id,
             )
-            MergedRow.objects.filter(account_id=merge.account_id, merge_id__in=other_ids, row_id__in=inserted).filter(
-                link=votes.name
-            ).update(deleted=None)
+            moved = MergedRow.objects.filter(account_id=merge.account_id, merge_id__in=other_ids, link=votes.name)
+            moved.filter(row_id__in=inserted).update(deleted=None)
         if post_ids:
             move_copies(merge, cursor, post_ids)
 
@@ -260,10 +259,8 @@ def insert_votes(
     merged any more.
     """
     votes = VOTES[merge.resource]
-    columns = ", ".join(
-        f"coalesce(%(voter)s, vote.{name})" if name == votes.column else f"vote.{name}"
-        for name in VOTE_COLUMNS.split(", ")
-    )
+    columns = ", ".join(f"vote.{name}" for name in VOTE_COLUMNS.split(", "))
+    columns = columns.replace(f"vote.{votes.column}", f"coalesce(%(voter)s, vote.{votes.column})")
     cursor.execute(
         f"""
         INSERT INTO {votes.table} ({VOTE_COLUMNS})
@@ -318,12 +315,9 @@ def leave_lists(merge: MergeIds, others: Sequence[MergeIds]) -> None:
     memberships = ContactListMembership.objects.filter(account_id=merge.account_id)
     own = memberships.filter(contact_id=merge.kept_id)
     memberships.filter(contact_id=merge.merged_id).exclude(contact_list_id__in=own.values("contact_list_id")).delete()
-    added = set(
-        MergedRow.objects.filter(account_id=merge.account_id, merge_id=merge.id, link=MEMBERSHIP).values_list(
-            "row_id", flat=True
-        )
-    )
-    added &= set(own.filter(contact_list_id__in=added).values_list("contact_list_id", flat=True))
+    moved = MergedRow.objects.filter(account_id=merge.account_id, merge_id=merge.id, link=MEMBERSHIP)
+    still_on = own.filter(contact_list_id__in=moved.values("row_id"))
+    added = set(still_on.values_list("contact_list_id", flat=True))
     if added and others:
         merges = {other.merged_id: other for other in others}
         pairs = memberships.filter(contact_id__in=merges, contact_list_id__in=added).order_by("contact_id")

@@ -28,19 +28,16 @@ from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.rows.access import Access
 from core.rows.additional_fields import additional_fields
-from core.rows.trash import LimitedQuerySet, TrashedId
+from core.rows.trash import TrashedId
 from crm.clients.models import Client
 from crm.contacts.models import Contact
-from crm.fields.catalogue import Field
 from crm.resources.api.views import key_in
 from crm.resources.models import MAX_EXTERNAL_IDS, ExternallyIdentified, Pair
-from team.merges.comparison import Choice, chosen_values, compared_fields
+from team.merges.comparison import Choice, ChosenValues, chosen_values, compared_fields
 from team.merges.merged_rows import MergedRow, add_to_lists, check_number, leave_lists, move_back, move_rows
 from team.timeline.models import TimelineEntry
 
 MODELS: dict[str, type[ExternallyIdentified]] = {"client": Client, "contact": Contact}
-
-
 # Fields that describe the change of another one, and move with its value.
 COMPANIONS = {
     "consent": ("consent_at", "consent_by_id"),
@@ -64,14 +61,12 @@ class MergeQuerySet(AccessQuerySet[Any]):
             return self
         conditions = Q()
         for resource, model in MODELS.items():
-            rows: LimitedQuerySet[ExternallyIdentified] = model._default_manager.filter(
-                account_id=OuterRef("account_id")
-            )  # type: ignore[assignment]
-            accessible = rows.limited_to(access)
-            kept, merged = (f"{resource}_id", f"merged_{resource}_id")
-            conditions |= Q(
-                Exists(accessible.filter(id=OuterRef(kept))), Exists(accessible.filter(id=OuterRef(merged)))
+            rows: Any = model._default_manager.filter(account_id=OuterRef("account_id"))
+            kept, merged = (
+                Exists(rows.limited_to(access).filter(id=OuterRef(column)))
+                for column in (f"{resource}_id", f"merged_{resource}_id")
             )
+            conditions |= Q(kept, merged)
         return self.filter(conditions)
 
     def active(self) -> Self:
@@ -108,9 +103,9 @@ class MergeQuerySet(AccessQuerySet[Any]):
         kept.account = merged.account = account
         check_number(account, resource, merged)
         fields = compared_fields(account, resource, (kept, merged))
-        values = chosen_values(kept, merged, fields, dict(choices))
+        values = chosen_values(kept, merged, fields, choices)
 
-        merge = self.model(account=account, user_id=by.id, **{f"{resource}_id": kept_id, field: merged_id})
+        merge: Merge = self.model(account=account, user_id=by.id, **{f"{resource}_id": kept_id, field: merged_id})
         merge.save(force_insert=True)
         move_rows(merge)
         if isinstance(merged, Contact):
@@ -120,20 +115,17 @@ class MergeQuerySet(AccessQuerySet[Any]):
         merge.write_values(kept, merged, values, by=by)
         merge.save(update_fields=["changes", "external_ids"])
         TimelineEntry.objects.append("merge", [kept], by=by, data={"name": merged.name, "merge_id": merge.id})  # type: ignore[attr-defined]
-        return cast(Merge, merge)
+        return merge
 
     def _check_live(
         self, account: Account, resource: str, id: int, row: ExternallyIdentified | None, field: str
     ) -> None:
-        """Raise FieldError if there is no such row, or if it is in the trash."""
         if row is None:
             raise FieldError(field, _("can't be found"), "missing")
         if row.trashed_at is None:
             return
-        merge = self.of_merged(row).active().first()
-        if merge is not None:
-            params = {"id": merge.kept_id}
-            raise FieldError(field, ALREADY_MERGED[resource], "merged", params)
+        if (merge := self.of_merged(row).active().first()) is not None:
+            raise FieldError(field, ALREADY_MERGED[resource], "merged", {"id": merge.kept_id})
         raise FieldError(field, _("is in the trash"), "gone")
 
 
@@ -224,12 +216,7 @@ class Merge(TenantModel):
     # Merging
 
     def write_values(
-        self,
-        kept: ExternallyIdentified,
-        merged: ExternallyIdentified,
-        values: Mapping[str, tuple[Field, object]],
-        *,
-        by: User,
+        self, kept: ExternallyIdentified, merged: ExternallyIdentified, values: ChosenValues, *, by: User
     ) -> None:
         """Write the chosen values and the external ids to the kept row, and record the changes."""
         companions = [(name, companion) for name in COMPANIONS if name in values for companion in COMPANIONS[name]]
@@ -270,8 +257,7 @@ class Merge(TenantModel):
         if self.undone_at is not None:
             raise FieldError("merge", _("is already undone"), "undone")
         if kept.trashed_at is not None:
-            further = Merge.objects.of_merged(kept).active().first()
-            if further is not None:
+            if (further := Merge.objects.of_merged(kept).active().first()) is not None:
                 params = {"id": further.kept_id}
                 raise FieldError(self.resource, MERGED_FURTHER[self.resource], "merged_further", params)
             raise FieldError(self.resource, _("is in the trash: restore it first"), "gone")
@@ -340,9 +326,7 @@ class Merge(TenantModel):
 
 def lock_rows(account: Account, resource: str, *ids: int, access: Access | None = None) -> list[ExternallyIdentified]:
     """Lock and return the rows with these ids, in the order of their ids. With an access, only accessible rows are returned."""
-    rows: LimitedQuerySet[ExternallyIdentified] = MODELS[resource]._default_manager.filter(
-        account_id=account.id, id__in=ids
-    )  # type: ignore[assignment]
+    rows: Any = MODELS[resource]._default_manager.filter(account_id=account.id, id__in=ids)
     if access is not None:
         rows = rows.limited_to(access)
     return list(rows.order_by("id").locked())

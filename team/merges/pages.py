@@ -32,8 +32,7 @@ from crm.clients.similar import find_similar
 from crm.contacts.models import Contact
 from crm.fields.catalogue import grouped
 from crm.resources.models import ExternallyIdentified
-from team.fields.facts import fact_of, with_linked_names
-from team.lists.declarations import LISTS
+from team.fields.cells import fact_of, with_linked_names
 from team.lists.pages.base import RecordsPage
 from team.menu.pages import TeamPage, TeamRequest, search_text
 from team.merges.comparison import Choice, Difference, compared_fields, differences
@@ -44,14 +43,17 @@ MAX_FOUND, MAX_SHOWN = 10, 5
 # The action of a list that merges the selected rows.
 MERGE = "merge"
 
+TITLES = {"client": gettext_lazy("Merge clients"), "contact": gettext_lazy("Merge contacts")}
+MISSING = {
+    "client": gettext_lazy("There is no such client to merge."),
+    "contact": gettext_lazy("There is no such contact to merge."),
+}
 # The prefix of the names of the radio buttons, before the name of the field.
 PREFIX = "use:"
 
 
 @dataclass(frozen=True)
 class ComparisonRow:
-    """A field of the comparison."""
-
     name: str
     label: str | Promise
     # The values to choose from: the choice, the text, and whether it is selected.
@@ -62,23 +64,14 @@ class MergeRecordsPage(RecordsPage):
     """Merging another record into one, which stays."""
 
     template_name = "team/merges/merge.html"
-    title: str | Promise
-    missing: str | Promise
 
     @property
     def resource(self) -> str:
         return self.declaration.resource
 
-    def rows(self) -> QuerySet[Model]:
-        """Return the records that the user may access, including those in the trash."""
-        rows: QuerySet[Model] = getattr(self.request.account, self.declaration.collection).accessible_to(
-            self.request.user
-        )
-        return rows
-
     def live_rows(self) -> QuerySet[Any]:
-        """Return those that are not in the trash, with the names of the rows to which they link."""
-        rows = self.rows().live()  # type: ignore[attr-defined]  # of every TrashableQuerySet
+        """Return the live records, with the names of the rows to which they link."""
+        rows = self.accessible_records().live()
         return with_linked_names(rows, self.resource, self.request.account, self.request.user.access)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
@@ -86,12 +79,12 @@ class MergeRecordsPage(RecordsPage):
         rows = {row.id: row for row in self.live_rows().filter(id__in=[id, other_id or 0])}
         kept, other = rows.get(id), rows.get(other_id) if other_id != id else None
         if kept is None:
-            if self.rows().filter(id=id).exists():
+            if self.accessible_records().filter(id=id).exists():
                 # The page of the record says that it is in the trash, or with which record it was merged.
                 return redirect(self.declaration.row_route, id)
             raise Http404
         if "with" in request.GET and other is None:
-            messages.error(request, str(self.missing))
+            messages.error(request, str(MISSING[self.resource]))
         return self.find(kept) if other is None else self.compare(kept, other)
 
     def find(self, kept: Client | Contact) -> HttpResponse:
@@ -100,11 +93,11 @@ class MergeRecordsPage(RecordsPage):
         values = {"name": kept.name, "email": kept.email or "", "tax_no": getattr(kept, "tax_no", None) or ""}
         similar = find_similar(self.request.account, self.request.user, **values)
         others = [record for record in similar if record.kind == self.resource and record.id != kept.id]
-        return self.render(title=self.title, row=kept, q=q, found=found, similar=others)
+        return self.render(title=TITLES[self.resource], row=kept, q=q, found=found, similar=others)
 
     def search(self, q: str, id: int) -> list[dict[str, object]]:
         """Return the record whose id the text is, or else those that a search finds."""
-        rows = self.rows().live().exclude(id=id)  # type: ignore[attr-defined]
+        rows = self.accessible_records().live().exclude(id=id)
         columns = ("id", "name", "email", "phone")
         if (number := parse_id(q.removeprefix("#"))) and (exact := list(rows.filter(id=number).values(*columns))):
             return exact
@@ -121,16 +114,14 @@ class MergeRecordsPage(RecordsPage):
         names = {difference.field.name for difference in found}
         equal = [fact for field in fields if field.name not in names and (fact := fact_of(kept, field)).text]
         rows = {difference.field.name: self.row(difference, kept, merged) for difference in found}
+        groups = grouped(difference.field for difference in found)
         return self.render(
             "team/merges/compare.html",
             http_status=http_status,
-            title=self.title,
+            title=TITLES[self.resource],
             row=kept,
             other=merged,
-            groups=[
-                (label, [rows[field.name] for field in members])
-                for label, members in grouped(difference.field for difference in found)
-            ],
+            groups=[(label, [rows[field.name] for field in members]) for label, members in groups],
             equal=equal,
             shown=version_of(kept, merged),
             moved=moved_numbers(self.request.account, self.request.user, self.resource, merged.id),
@@ -181,26 +172,13 @@ class MergeRecordsPage(RecordsPage):
 
         if self.perform(act):
             name = format_html("<strong>{}</strong>", names[0])
-            messages.success(
-                request, format_html(_("{name} is merged into this record. You can undo it here."), name=name)
-            )
+            text = _("{name} is merged into this record. You can undo it here.")
+            messages.success(request, format_html(text, name=name))
             return redirect(self.declaration.row_route, id)
         rows = {row.id: row for row in self.live_rows().filter(id__in=[id, other_id])}
         if len(rows) < 2:
             return redirect(self.declaration.row_route, id)
         return self.compare(rows[id], rows[other_id], http_status=422)
-
-
-class MergeClientPage(MergeRecordsPage):
-    declaration = LISTS["client"]
-    title = gettext_lazy("Merge clients")
-    missing = gettext_lazy("There is no such client to merge.")
-
-
-class MergeContactPage(MergeRecordsPage):
-    declaration = LISTS["contact"]
-    title = gettext_lazy("Merge contacts")
-    missing = gettext_lazy("There is no such contact to merge.")
 
 
 def merge_path(resource: str, id: int, query: dict[str, int] | None = None) -> str:
@@ -240,20 +218,14 @@ def moved_numbers(account: Account, user: User, resource: str, id: int) -> list[
 
 
 class UndoMergeView(TeamPage):
-    """Undoing a merge, from the page of one of its records."""
-
     def post(self, request: TeamRequest, id: int) -> HttpResponse:
         merge: Merge = get_object_or_404(request.account.merges.accessible_to(request.user), id=id)
         merge.account = request.account
         if self.perform(lambda: merge.undo(by=request.user)):
             messages.success(request, _("The merge is undone. Both records are back."))
             if merge.unrestored_fields:
-                labels = ", ".join(self.labels(merge))
-                messages.warning(
-                    request,
-                    _("These fields were changed after the merge, and keep their values: %(fields)s.")
-                    % {"fields": labels},
-                )
+                text = _("These fields were changed after the merge, and keep their values: %(fields)s.")
+                messages.warning(request, text % {"fields": ", ".join(self.labels(merge))})
         return redirect(f"team-{merge.resource}", merge.kept_id)
 
     def labels(self, merge: Merge) -> list[str]:

@@ -1,5 +1,3 @@
-"""The registration of merges (`core.rooms`)."""
-
 from django.db.models import Model, QuerySet
 from django.dispatch import receiver
 
@@ -35,7 +33,5 @@ registry.register_sample(
 @receiver(restoring, sender=Contact)
 def refuse_restore(*, row: ExternallyIdentified, **_options: object) -> None:
     """Raise FieldError if the row is in the trash because it was merged: undoing the merge restores it with its linked rows."""
-    merge = Merge.objects.of_merged(row).active().first()
-    if merge is not None:
-        resource = merge.resource
-        raise FieldError(resource, NOT_RESTORABLE[resource], "merged", {"id": merge.kept_id})
+    if (merge := Merge.objects.of_merged(row).active().first()) is not None:
+        raise FieldError(merge.resource, NOT_RESTORABLE[merge.resource], "merged", {"id": merge.kept_id})

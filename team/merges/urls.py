@@ -1,11 +1,14 @@
 from django.urls import path
 
+from team.lists.declarations import LISTS
 from team.merges.api import MergeViewSet
-from team.merges.pages import MergeClientPage, MergeContactPage, UndoMergeView
+from team.merges.pages import MergeRecordsPage, UndoMergeView
 
 urlpatterns = [
-    path("app/clients/<id:id>/merge", MergeClientPage.as_view(), name="team-client-merge"),
-    path("app/contacts/<id:id>/merge", MergeContactPage.as_view(), name="team-contact-merge"),
+    path("app/clients/<id:id>/merge", MergeRecordsPage.as_view(declaration=LISTS["client"]), name="team-client-merge"),
+    path(
+        "app/contacts/<id:id>/merge", MergeRecordsPage.as_view(declaration=LISTS["contact"]), name="team-contact-merge"
+    ),
     path("app/merges/<id:id>/undo", UndoMergeView.as_view(), name="team-merge-undo"),
     *(
         path(

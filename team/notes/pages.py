@@ -1,26 +1,264 @@
-"""The page of a note, the form that changes it, and the completion of mentions in notes."""
+"""Notes: the form on the page of a record, the page of a note, the completion of mentions, and their titles in notifications.
 
-from typing import Any
+With the form on the page of a record, the team writes a note, records a call, a meeting or an e-mail, or plans a task.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import messages
+from django.contrib.postgres.expressions import ArraySubquery
 from django.core.exceptions import PermissionDenied
+from django.db.models import CharField, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, JSONObject, Left
+from django.forms.boundfield import BoundWidget
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from accounts.layout.forms import Form
+from accounts.mentions.parsing import names_in
 from accounts.users.models import User
+from core.db.arrays import EqualsAny
 from core.db.tenancy import fold
 from core.errors import Conflict
 from core.http import throttling
 from core.pages.base import redirect
-from crm.notes.models import Note, NoteQuerySet
+from core.pages.creation import CreatingPage, Creation
+from core.pages.number_fields import WholeNumberField
+from core.rows.values import ValuesRow
+from crm.clients.models import Client
+from crm.contacts.models import Contact
+from crm.deals.models import Deal
+from crm.notes.models import MAX_DURATION, Note, NoteQuerySet
+from crm.resources.models import CRMResource
 from forum.comments.pages import MAX_CANDIDATES, MAX_NAME_LENGTH, MAX_SHOWN, has_word
+from forum.posts.models import Post
+from forum.texts.markdown import render
+from team.lists.pages.base import RecordsPage
 from team.menu.pages import ActionsPage, TeamPage, TeamRequest
-from team.notes.forms import NoteForm, as_shown, with_people
-from team.notes.notifications import RECORDS
+from team.tasks.queries import time_on
+
+# The number of characters of a note that a notification may quote.
+MAX_TEXT_LENGTH = 2000
+# For each link of a note: its model, and the route of the page of a record, which exists for records in the trash as well.
+RECORDS = {"client": (Client, "team-client"), "contact": (Contact, "team-contact"), "deal": (Deal, "team-deal")}
+# The kind of the form for which a task is created instead of a note.
+TASK = "task"
+
+
+@dataclass(frozen=True)
+class ComposedKind:
+    title: str | Promise
+    icon: str
+    # The fields of the form, the first of which must not be blank. The style sheet hides the others, and their values are ignored.
+    fields: tuple[str, ...]
+    # The message after it is saved.
+    saved: str | Promise
+
+
+CALL_FIELDS = ("content", "noted_at", "duration")
+KINDS: dict[str, ComposedKind] = {
+    kind: ComposedKind(title, icon, fields, saved)
+    for kind, title, icon, fields, saved in (
+        (Note.Kind.NOTE, gettext_lazy("Note"), "sticky-note", ("content",), gettext_lazy("The note is saved.")),
+        (Note.Kind.CALL, gettext_lazy("Call"), "phone", CALL_FIELDS, gettext_lazy("The call is saved.")),
+        (Note.Kind.MEETING, gettext_lazy("Meeting"), "users", CALL_FIELDS, gettext_lazy("The meeting is saved.")),
+        (
+            Note.Kind.EMAIL,
+            gettext_lazy("E-mail"),
+            "mail",
+            ("content", "noted_at"),
+            gettext_lazy("The e-mail is saved."),
+        ),
+        (TASK, gettext_lazy("Task"), "square-check", ("title", "day"), gettext_lazy("The task is added.")),
+    )
+}
+
+
+def kind_field(kinds: Iterable[str]) -> forms.ChoiceField:
+    choices = [(kind, KINDS[kind].title) for kind in kinds]
+    return forms.ChoiceField(label=gettext_lazy("Kind"), choices=choices, widget=forms.RadioSelect)
+
+
+class NoteForm(Form):
+    """The fields of a note. Fields that do not belong to the kind keep neither values nor errors."""
+
+    id_format = "note-%s"
+    kind = kind_field(Note.Kind)
+    content = forms.CharField(
+        label=gettext_lazy("Text"), required=False, max_length=65_536, widget=forms.Textarea(attrs={"rows": 3})
+    )
+    noted_at = forms.DateTimeField(
+        label=gettext_lazy("When"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+    duration = WholeNumberField(label=gettext_lazy("Minutes"), required=False, min_value=0, max_value=MAX_DURATION)
+
+    def tabs(self) -> Iterator[tuple[BoundWidget, str]]:
+        """Return the radio button of each kind with the name of its icon."""
+        for radio in self["kind"]:
+            yield radio, KINDS[radio.data["value"]].icon
+
+    def clean(self) -> dict[str, object]:
+        values = super().clean()
+        kind = values.get("kind")
+        if kind is None:
+            return values
+        for name in {name for other in KINDS.values() for name in other.fields} - {*KINDS[kind].fields}:
+            self.errors.pop(name, None)
+            values.pop(name, None)
+        required = KINDS[kind].fields[0]
+        if not values.get(required) and required not in self.errors:
+            self.add_error(required, _("Can't be blank"))
+        for name in ("day", "noted_at"):
+            if (value := values.get(name)) and not 2000 <= value.year < 2100:
+                self.add_error(name, _("Is too far from today"))
+        return values
+
+    def note_values(self) -> dict[str, object]:
+        """Return the values for `Note.write`. A blank time is left out: a new note gets the current time, another one keeps its time."""
+        values = self.cleaned_data
+        content = values["content"].replace("\r\n", "\n")
+        times = {"noted_at": values["noted_at"]} if values.get("noted_at") else {}
+        return {"kind": values["kind"], "content": content, "duration": values.get("duration"), **times}
+
+
+class ComposerForm(NoteForm):
+    """The form for a new note or a new task of the user."""
+
+    kind = kind_field(KINDS)
+    title = forms.CharField(label=gettext_lazy("New task"), required=False, max_length=255)
+    day = forms.DateField(
+        label=gettext_lazy("Due"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
+
+    def task_values(self) -> dict[str, object]:
+        day = self.cleaned_data["day"]
+        at = time_on(day) if day else None
+        return {"title": self.cleaned_data["title"], "scheduled_at": at, "due_day": day}
+
+
+class Composer(CreatingPage, RecordsPage):
+    """The part of the page of a record that creates notes and tasks."""
+
+    if TYPE_CHECKING:
+
+        def find(self, id: int) -> CRMResource: ...
+        def lock(self, id: int) -> CRMResource: ...
+        def show(self, row: CRMResource, *, http_status: int = 200, **context: Any) -> HttpResponse: ...
+
+    @property
+    def link(self) -> str:
+        """The column of a note or a task with the id of the record."""
+        return f"{self.declaration.resource}_id"
+
+    def composer(self) -> ComposerForm:
+        """Return the empty form. `compose` in the address selects the kind; without one, the page shows only the kinds."""
+        return ComposerForm(initial={"kind": self.request.GET.get("compose")})
+
+    def compose(self, id: int) -> HttpResponse:
+        row, form = self.find(id), ComposerForm(self.request.POST)
+        if row.trashed_at is not None:
+            raise Http404
+        is_task = form.is_valid() and form.cleaned_data["kind"] == TASK
+        made: Note | Post | None
+        if is_task:
+            made = self.create_once(form, self.task_creation(id, form))
+        else:
+            made = self.create_once(form, self.note_creation(id, form))
+        if made is None:
+            return self.show(row, http_status=422, composer=form)
+        messages.success(self.request, str(KINDS[form.cleaned_data["kind"]].saved))
+        return redirect(self.declaration.row_route, id)
+
+    def lock_live(self, id: int) -> None:
+        """Lock the record. Raise Http404 if it is in the trash."""
+        if self.lock(id).trashed_at is not None:
+            raise Http404
+
+    def task_creation(self, id: int, form: ComposerForm) -> Creation[Post]:
+        account, user = self.request.account, self.request.user
+        tasks = account.posts.live().filter(category_id=None, **{self.link: id})
+
+        def create() -> Post:
+            self.lock_live(id)
+            task = Post(account=account, agent=self.request.headers.get("User-Agent", "")[:255])
+            task.write(form.task_values() | {"task_kind": "task", "responsible_id": user.id, self.link: id}, by=user)
+            return task
+
+        def saved(task: Post) -> dict[str, object]:
+            at = task.scheduled_at and timezone.localtime(task.scheduled_at)
+            return {"kind": TASK, "title": task.title, "day": at and at.date()}
+
+        return Creation(
+            create=create,
+            rows=tasks.locked(),
+            path=lambda task: reverse("team-task", args=[task.id]),
+            saved=saved,
+            change=lambda task: task.write(form.task_values(), by=user),
+            is_visible=user.access.includes,
+        )
+
+    def note_creation(self, id: int, form: ComposerForm) -> Creation[Note]:
+        account, user = self.request.account, self.request.user
+
+        def create() -> Note:
+            self.lock_live(id)
+            note = Note(account=account)
+            note.write(form.note_values() | {self.link: id}, by=user)
+            return note
+
+        def saved(note: Note) -> dict[str, object]:
+            return {name: getattr(note, name) for name in KINDS[note.kind].fields} | {"kind": note.kind}
+
+        return Creation(
+            create=create,
+            rows=account.notes.live().locked(),
+            path=lambda note: reverse("team-note", args=[note.id]),
+            saved=saved,
+            change=lambda note: note.write(form.note_values(), by=user),
+            is_visible=lambda note: note.may_be_changed_by(user),
+        )
+
+
+# Notes as pages show them
+
+
+def with_people(notes: QuerySet[Note]) -> QuerySet[Note]:
+    """Add the name of the author, and the logins and names of the mentioned users."""
+    users = User.objects.filter(account_id=OuterRef("account_id"))
+    mentioned = users.filter(EqualsAny("id", OuterRef("mentioned_user_ids")))
+    author = users.filter(id=OuterRef("creator_id")).values(person=JSONObject(login="login", name="name"))[:1]
+    columns = JSONObject(id="id", login_key="login_key", name="name")
+    return notes.annotate(author=author, mentioned=ArraySubquery(mentioned.values(person=columns)))
+
+
+def as_shown(note: Note, user: User) -> dict[str, object]:
+    """Return a note of `with_people` as the template shows it to a user."""
+    author: dict[str, str] = note.author  # type: ignore[attr-defined]  # an annotation
+    return {
+        "note": note,
+        "author": author["name"] or author["login"],
+        "icon": KINDS[note.kind].icon,
+        "html": render(note.content, mentions=mentions_of(note.content, note.mentioned)),  # type: ignore[attr-defined]  # an annotation
+        "may_change": note.may_be_changed_by(user),
+    }
+
+
+def mentions_of(text: str, people: list[ValuesRow]) -> dict[str, int | None]:
+    """Return the ids of the mentioned users by the logins and names in the text."""
+    ids = {person["name"]: person["id"] for person in people if person["name"]}
+    logins = {person["login_key"]: person["id"] for person in people}
+    names: set[str] = set().union(*names_in(text))
+    return {name: id for name in names if (id := logins.get(fold(name), ids.get(name))) is not None}
 
 
 class NotePage(ActionsPage):
@@ -91,13 +329,8 @@ class EditNotePage(NotePage):
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         note = self.find_own(id)
-        initial = {
-            "kind": note.kind,
-            "content": note.content,
-            "noted_at": timezone.localtime(note.noted_at),
-            "duration": note.duration,
-            "version": note.updated_at.isoformat(),
-        }
+        initial = {name: getattr(note, name) for name in ("kind", "content", "duration")}
+        initial |= {"noted_at": timezone.localtime(note.noted_at), "version": note.updated_at.isoformat()}
         return self.show(note, form=EditNoteForm(initial=initial))
 
     def save(self, id: int) -> HttpResponse:
@@ -125,9 +358,27 @@ class TeamMentionsPart(TeamPage):
         throttling.count_search(request)
         team = request.account.users.filter(role__in=User.TEAM, is_active=True).exclude(id=request.user.id)
         people = team.order_by("name", "id").values_list("login", "name")[:MAX_CANDIDATES]
-        found = [
-            {"login": login, "name": name or login}
-            for login, name in people
-            if " " not in login and has_word(prefix, f"{login} {name}")
-        ]
-        return JsonResponse(found[:MAX_SHOWN], safe=False)
+        found = [pair for pair in people if " " not in pair[0] and has_word(prefix, f"{pair[0]} {pair[1]}")]
+        shown = [{"login": login, "name": name or login} for login, name in found[:MAX_SHOWN]]
+        return JsonResponse(shown, safe=False)
+
+
+# Notes in notifications
+
+
+def details_of(column: str) -> Subquery:
+    """Return the details of the note whose id is in a column. The title is the name of the client, contact or deal."""
+    ids = {link: Coalesce(f"{link}_id", f"trashed_{link}_id") for link in RECORDS}
+    names = [
+        Subquery(model.objects.filter(account_id=OuterRef("account_id"), id=OuterRef(link)).values("name"))
+        for link, (model, _route) in RECORDS.items()
+    ]
+    notes = Note.objects.filter(account_id=OuterRef("account_id"), id=OuterRef(column)).annotate(**ids)
+    title = Coalesce(*names, output_field=CharField())
+    text = Left("content", MAX_TEXT_LENGTH)
+    return Subquery(notes.values(details=JSONObject(id="id", title=title, text=text, **{link: link for link in ids})))
+
+
+def path_of(note: Mapping[str, object]) -> str:
+    [(id, route)] = [(note[link], route) for link, (_model, route) in RECORDS.items() if note[link] is not None]
+    return reverse(route, args=[id], fragment=f"note-{note['id']}")

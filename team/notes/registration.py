@@ -1,6 +1,4 @@
-"""The registration of notes in notifications (`core.rooms`)."""
-
 from forum.notifications.models import NoteSource, register_note_source
-from team.notes.notifications import details_of, path_of
+from team.notes.pages import details_of, path_of
 
 register_note_source(NoteSource("note", details_of, path_of))

@@ -1,25 +1,15 @@
-"""The registration of records (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 
 from core.pages.navigation import MenuEntry, register, register_panel
-from team.menu.entries import CLIENT, is_team_of_site
-from team.records.pages.user_links import render_user_panel
+from team.menu.pages import CLIENT, is_team_of_site, new_entry
+from team.records.pages.panels import render_user_panel
 
 register_panel("user", render_user_panel)
 register(
     "new",
-    *(
-        MenuEntry(name, label, route, icon, order=order, in_dialog=True, links=links, is_shown=is_team_of_site)
-        for order, (name, label, route, icon, links) in enumerate(
-            (
-                ("client", _("Client"), "team-client-new", "building-2", {}),
-                ("contact", _("Contact"), "team-contact-new", "user", CLIENT),
-                ("deal", _("Deal"), "team-deal-new", "handshake", CLIENT),
-            ),
-            start=1,
-        )
-    ),
+    new_entry("client", _("Client"), "building-2", 1, in_dialog=True),
+    new_entry("contact", _("Contact"), "user", 2, in_dialog=True, links=CLIENT),
+    new_entry("deal", _("Deal"), "handshake", 3, in_dialog=True, links=CLIENT),
     MenuEntry(
         "suggestion",
         _("Suggestion on behalf of a customer"),

@@ -6,8 +6,12 @@ from rest_framework.response import Response
 from accounts.hosts.api import APIRequest
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
+from core.openapi.operations import QUERY_PARAMETERS, RESPONSES, entries
+from core.openapi.values import COUNT, ID, ID_OR_ZERO, NAME, NUMBER, JSONSchema, array_of, object_of, one_of, or_null
 from team.menu.api import TeamViewSet
-from team.reports.queries import Report, ReportQuery
+from team.reports.periods import DEFAULT_MONTHS, MAX_MONTHS
+from team.reports.queries import MAX_SUGGESTIONS, REPORTS, Report, ReportQuery
+from team.reports.tables import ColumnKind, OtherTime
 
 TOO_SLOW = "are too many months: the report takes too long. Choose a shorter period, a pipeline or a responsible user"
 TOO_LARGE = "takes too long, because the account has too many suggestions with clients"
@@ -19,10 +23,8 @@ class ReportViewSet(TeamViewSet):
     report: Report = None  # type: ignore[assignment]  # set by each route
 
     def retrieve(self, request: APIRequest) -> HttpResponse:
-        """Return the rows of the report."""
         report = self.report
-        errors = self.ignore_parameters(report.parameters)
-        if errors:
+        if errors := self.ignore_parameters(report.parameters):
             raise FieldErrors(errors.values())
         texts = {name: str(value) for name, value in self.parameters.items()}
         query = ReportQuery.read(report, texts, account=self.account, user=self.request.user)
@@ -32,9 +34,49 @@ class ReportViewSet(TeamViewSet):
             error = ("from", TOO_SLOW) if report.has_period else ("report", TOO_LARGE)
             raise FieldError(*error, "too_slow") from None
         months = {"from": f"{query.period.first:%Y-%m}", "to": f"{query.period.last:%Y-%m}"}
-        data: dict[str, object] = {
-            "report": report.name,
-            **(months if report.has_period else {}),
-            "rows": table.as_objects(with_ids=report.has_ids),
-        }
-        return Response(data)
+        rows = table.as_objects(with_ids=report.has_ids)
+        return Response({"report": report.name, **(months if report.has_period else {}), "rows": rows})
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+MONTH: JSONSchema = {"type": "string", "pattern": "^2[01][0-9]{2}-(0[1-9]|1[0-2])$"}
+DURATION = {"type": ["number", "null"], "minimum": 0}
+# The schema and an example of a column of each kind.
+COLUMNS = {
+    ColumnKind.TEXT: (or_null(NAME), "EUR"),
+    ColumnKind.MONTH: ({"anyOf": [MONTH, one_of(OtherTime.values)]}, "2026-11"),
+    ColumnKind.COUNT: (COUNT, 2),
+    ColumnKind.MONEY: (NUMBER, 149.9),
+    ColumnKind.SHARE: ({**DURATION, "maximum": 1}, 0.25),
+    ColumnKind.DAYS: (DURATION, 3.5),
+    ColumnKind.HOURS: (DURATION, 3.5),
+}
+
+
+def description_of(report: Report) -> str:
+    amounts = any(column.kind == ColumnKind.MONEY for column in report.columns)
+    currencies = " Each currency has rows of its own." if amounts else ""
+    if not report.has_period:
+        return f"{report.description} There are at most {MAX_SUGGESTIONS} for each currency.{currencies}"
+    months = f"the next {DEFAULT_MONTHS} months" if report.ahead else f"the last {DEFAULT_MONTHS} months"
+    return f"{report.description} The period is {months} by default, and at most {MAX_MONTHS} months.{currencies}"
+
+
+# The declarations of the reports have their texts, so no file describes these operations.
+for report in REPORTS.values():
+    key = f"get_{report.name}_report"
+    schemas = {column.name: COLUMNS[column.kind][0] for column in report.columns}
+    example = {column.name: COLUMNS[column.kind][1] for column in report.columns}
+    if report.has_ids:
+        schemas["id"], example["id"] = or_null(ID), 16
+    names = ("from", "to") if report.has_period else ()
+    entries()[f"GET /app/reports/{report.name}.json"] = {
+        "id": key,
+        "summary": f"Read the report “{report.label}”",
+        "description": description_of(report),
+        "tag": "Reports",
+        "response": {"report": report.name, **dict.fromkeys(names, "2026-11"), "rows": [example]},
+    }
+    QUERY_PARAMETERS[key] = {name: MONTH if name in ("from", "to") else ID_OR_ZERO for name in report.parameters}
+    fixed = {"report": {"type": "string", "const": report.name}, **dict.fromkeys(names, MONTH)}
+    RESPONSES[key] = object_of({**fixed, "rows": array_of(object_of(schemas))})

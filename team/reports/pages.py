@@ -9,13 +9,12 @@ from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.pages.errors import error_sentence
 from core.pages.formatting import amount_text, number_text
-from team.exports.streams import csv_writer, guarded
+from team.exports.pages import csv_writer, guarded
 from team.fields.names import people_of
 from team.menu.pages import TeamPage, TeamRequest
-from team.reports.charts import chart_of
 from team.reports.periods import DEFAULT_MONTHS
 from team.reports.queries import REPORTS, Report, ReportQuery
-from team.reports.tables import ColumnKind, ReportColumn, Table
+from team.reports.tables import ColumnKind, ReportColumn, Table, chart_of
 
 
 class ReportPage(TeamPage):
@@ -37,11 +36,10 @@ class ReportPage(TeamPage):
             # The report has the default values of the parameters with errors.
             valid = {name: value for name, value in parameters.items() if name not in {error.field for error in errors}}
             query = ReportQuery.read(report, valid, account=request.account, user=request.user)
-        is_too_slow, table = False, None
         try:
             table = report.table(query)
         except TooSlow:
-            is_too_slow = True
+            table = None
         if table is not None and request.GET.get("format") == "csv":
             return csv_response(report, table)
         return self.render(
@@ -49,7 +47,7 @@ class ReportPage(TeamPage):
             report=report,
             reports=REPORTS.values(),
             query=query,
-            is_too_slow=is_too_slow,
+            is_too_slow=table is None,
             errors=[error_sentence(error) for error in errors],
             default_months=DEFAULT_MONTHS,
             pipelines=self.pipelines(report),
@@ -78,12 +76,8 @@ class ReportPage(TeamPage):
 
     def pipelines(self, report: Report) -> list[tuple[int, str]]:
         """Return the choices of a pipeline. There is nothing to choose if the account has only one."""
-        if not report.has_pipeline:
-            return []
-        pipelines = [
-            (pipeline.id, pipeline_name(pipeline))
-            for pipeline in self.request.account.pipelines.order_by("position", "id")
-        ]
+        rows = self.request.account.pipelines.order_by("position", "id") if report.has_pipeline else ()
+        pipelines = [(pipeline.id, pipeline_name(pipeline)) for pipeline in rows]
         return pipelines if len(pipelines) > 1 else []
 
 

@@ -53,10 +53,10 @@ class Period:
         elif "to" in months:
             end = months["to"]
             begin = next_month(end, -before)
+        elif ahead:
+            begin, end = this_month, next_month(this_month, before)
         else:
-            begin, end = (
-                (this_month, next_month(this_month, before)) if ahead else (next_month(this_month, -before), this_month)
-            )
+            begin, end = next_month(this_month, -before), this_month
         if end < begin:
             raise FieldErrors([FieldError("to", _("is before the first month"), "order")])
         if begin < next_month(end, 1 - MAX_MONTHS):

@@ -30,22 +30,11 @@ from core.db.time_limit import time_limit
 from core.errors import FieldError, FieldErrors
 from core.rows.values import ValuesRow
 from crm.deals.models import COLUMN_ID
-from team.backers.post_revenue import top_revenue
+from team.backers.models import top_revenue
 from team.lists.stage_history import ENTERED, HERE, LABELS, MOVED_ON, StageFilter, entered_stages, result_of
 from team.reports.periods import Period, days_of
-from team.reports.tables import (
-    EARLIER,
-    LATER,
-    NO_DATE,
-    ColumnKind,
-    ReportCell,
-    ReportColumn,
-    ReportRow,
-    Table,
-    list_path,
-    make_row,
-)
-from team.summaries.revenue import Revenue
+from team.reports.tables import ColumnKind, OtherTime, ReportCell, ReportColumn, ReportRow, Table, list_path, make_row
+from team.summaries.models import Revenue
 
 # The milliseconds that a statement of a report may take.
 REPORT_TIME_LIMIT_MS = 5000
@@ -64,8 +53,6 @@ class Median(Aggregate):
 
 @dataclass(frozen=True)
 class ReportQuery:
-    """The account, the user, the period and the filters of a report."""
-
     account: Account
     user: User
     period: Period
@@ -113,7 +100,6 @@ class ReportQuery:
         return rows if self.responsible_id is None else rows.filter(responsible_id=self.responsible_id)
 
     def deals_path(self, **filters: object) -> str:
-        """Return the path of the list of deals with filters."""
         chosen = {"pipeline_id": self.pipeline_id, "responsible_id": self.responsible_id}
         return list_path(DEALS, **chosen | filters)
 
@@ -132,12 +118,8 @@ class Sums:
 
 def sums_by(rows: QuerySet[Model], *columns: str) -> Iterable[tuple[Any, ...]]:
     """Return the values of the columns with the number of deals that have them and the sum of their amounts, in one statement."""
-    result: Iterable[tuple[Any, ...]] = (
-        rows.order_by()
-        .values(*columns)
-        .annotate(deals=Count("id"), total=Sum("price"))
-        .values_list(*columns, "deals", "total")
-    )
+    groups = rows.order_by().values(*columns).annotate(deals=Count("id"), total=Sum("price"))
+    result: Iterable[tuple[Any, ...]] = groups.values_list(*columns, "deals", "total")
     return result
 
 
@@ -161,11 +143,11 @@ def forecast(query: ReportQuery) -> list[ReportRow]:
     period, sums = query.period, defaultdict[tuple[str | date, str], Sums](Sums)
     rows = query.deals(Status.Outcome.OPEN).annotate(month=TruncMonth("expected_close_date"))
     for month, column_id, currency, deals, total in sums_by(rows, "month", "column_id", "currency"):
-        row_label = (
-            NO_DATE if month is None else EARLIER if month < period.first else LATER if month > period.last else month
-        )
+        row_label = OtherTime.NO_DATE if month is None else month
+        if month is not None and not period.first <= month <= period.last:
+            row_label = OtherTime.EARLIER if month < period.first else OtherTime.LATER
         sums[row_label, currency].add(deals, total, query.statuses[column_id].probability or 0)
-    row_labels = [EARLIER, *period, LATER, NO_DATE]
+    row_labels = [OtherTime.EARLIER, *period, OtherTime.LATER, OtherTime.NO_DATE]
     currencies = sorted({currency for _row_label, currency in sums} | {query.account.currency})
     return [
         forecast_row(query, row_label, currency, sums[row_label, currency])
@@ -179,16 +161,16 @@ def forecast_row(query: ReportQuery, row_label: str | date, currency: str, sums:
     after, before = None, None
     if isinstance(row_label, date):
         after, before = days_of(row_label)
-    elif row_label == EARLIER:
+    elif row_label == OtherTime.EARLIER:
         before = query.period.first.isoformat()
-    elif row_label == LATER:
+    elif row_label == OtherTime.LATER:
         after, _end = days_of(query.period.end)
     path = query.deals_path(
         outcome=Status.Outcome.OPEN,
         currency=currency,
         expected_close_date__after=after,
         expected_close_date__before=before,
-        expected_close_date__empty="true" if row_label == NO_DATE else None,
+        expected_close_date__empty="true" if row_label == OtherTime.NO_DATE else None,
     )
     figures = [ReportCell(value, path if sums.deals else "") for value in (sums.deals, sums.total, sums.weighted)]
     return make_row(row_label, currency, *figures)
@@ -257,10 +239,8 @@ def people(query: ReportQuery) -> list[ReportRow]:
         status = query.statuses[column_id]
         sums[responsible_id, currency, str(status.outcome)].add(deals, total, status.probability or 0)
     ids = {id for id, _currency, _outcome in sums if id is not None}
-    names = {
-        id: name or login
-        for id, name, login in query.account.users.filter(id__in=ids).values_list("id", "name", "login")
-    }
+    users = query.account.users.filter(id__in=ids).values_list("id", "name", "login")
+    names = {id: name or login for id, name, login in users}
     groups = {(id, currency) for id, currency, _outcome in sums}
     order = sorted(
         groups, key=lambda group: (group[1], -sums[*group, Status.Outcome.WON].total, names.get(group[0] or 0, ""))
@@ -276,10 +256,10 @@ def person_row(
     closed = {"closed_at__after": after, "closed_at__before": before}
 
     def path(outcome: str) -> str:
+        if not sums[id, currency, outcome].deals:
+            return ""
         filters = whose | ({} if outcome == Status.Outcome.OPEN else closed)
-        return (
-            query.deals_path(outcome=outcome, currency=currency, **filters) if sums[id, currency, outcome].deals else ""
-        )
+        return query.deals_path(outcome=outcome, currency=currency, **filters)
 
     outcomes = (Status.Outcome.OPEN, Status.Outcome.WON, Status.Outcome.LOST)
     opened, won, lost = (sums[id, currency, outcome] for outcome in outcomes)
@@ -308,16 +288,10 @@ STAGES = (
 def stages(query: ReportQuery) -> list[ReportRow]:
     """Return how the deals that entered each stage in the period went on, and the median of the days that they stayed or have stayed."""
     order = list(query.account.statuses_of_kind(Status.Kind.DEAL))
-    shown = [
-        status
-        for status in order
-        if status.outcome == Status.Outcome.OPEN and query.pipeline_id in (None, status.pipeline_id)
-    ]
+    opened = [status for status in order if status.outcome == Status.Outcome.OPEN]
+    shown = {status.id: status for status in opened if query.pipeline_id in (None, status.pipeline_id)}
     deals = query.responsible(query.account.deals.live()).filter(id=OuterRef("deal_id"))
-    entered = entered_stages(query.account, *query.period.times).filter(
-        Exists(deals), status_id__in=[status.id for status in shown]
-    )
-    entered = entered.order_by()
+    entered = entered_stages(query.account, *query.period.times).filter(Exists(deals), status_id__in=shown).order_by()
     counts = defaultdict[tuple[int, str], int](int)
     groups = entered.values("status_id", "next_status_id", is_here=Q(left_at=None)).annotate(stages=Count("number"))
     for status_id, next_id, is_here, number in groups.values_list("status_id", "next_status_id", "is_here", "stages"):
@@ -325,7 +299,7 @@ def stages(query: ReportQuery) -> list[ReportRow]:
         counts[status_id, HERE if is_here else result_of(status_id, next_id, order)] += number
     seconds = Extract(Coalesce("left_at", Now()) - F("entered_at"), "epoch")
     medians = dict(entered.values("status_id").annotate(median=Median(seconds)).values_list("status_id", "median"))
-    return [stage_row(query, status, counts, medians.get(status.id)) for status in shown]
+    return [stage_row(query, status, counts, medians.get(id)) for id, status in shown.items()]
 
 
 def stage_row(
@@ -446,8 +420,6 @@ def suggestion_row(id: int, title: str, clients: int, revenue: Revenue) -> Repor
 
 @dataclass(frozen=True)
 class Report:
-    """A report, by its name in URLs."""
-
     name: str
     label: str | Promise
     description: str | Promise
@@ -465,7 +437,6 @@ class Report:
 
     @property
     def parameters(self) -> list[str]:
-        """The names of the parameters of a URL."""
         return [*(("from", "to") if self.has_period else ()), *self.id_parameters]
 
     @property

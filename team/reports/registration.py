@@ -1,19 +1,6 @@
-"""The registration of reports (`core.rooms`)."""
-
 from django.utils.translation import gettext_lazy as _
 
-from core.pages.navigation import MenuEntry, register
-from team.menu.entries import GROUP, is_team_of_site
+from core.pages.navigation import register
+from team.menu.pages import main_entry
 
-register(
-    "main",
-    MenuEntry(
-        "reports",
-        _("Reports"),
-        "team-reports",
-        order=90,
-        group=GROUP,
-        is_shown=is_team_of_site,
-        shortcut="g p",
-    ),
-)
+register("main", main_entry("reports", _("Reports"), 90, "g p"))

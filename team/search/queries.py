@@ -4,7 +4,6 @@ The groups are searched side by side (`search_several`), and one statement reads
 does not depend on the number of groups or on the text, except that a text which finds too little is searched less strictly as well.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db.models import CharField, Model, OuterRef, QuerySet, Subquery, Value
@@ -25,8 +24,6 @@ MAX_FOUND, MAX_SUGGESTED = 8, 5
 
 @dataclass(frozen=True)
 class SearchGroup:
-    """A kind of rows that are found."""
-
     # The key in JSON and the name of the group on pages.
     name: str
     label: str | Promise
@@ -34,16 +31,12 @@ class SearchGroup:
     # The route of the page of one row, and that of the list, which takes the parameter `q`. The latter is empty if the list has no search.
     route: str
     list_route: str
-    rows: Callable[[Account, User], QuerySet[Model]]
-    # The column with the name, and an expression for a short text beside it.
-    title: str
-    detail: Callable[[Account, User], Combinable]
+    # The column with the name.
+    title: str = "name"
 
 
 @dataclass(frozen=True)
 class FoundRow:
-    """A row that was found."""
-
     group: SearchGroup
     id: int
     name: str
@@ -51,90 +44,50 @@ class FoundRow:
 
     @property
     def path(self) -> str:
-        """The path of the page of the row."""
         return reverse(self.group.route, args=[self.id])
 
 
-def client_name(account: Account, user: User) -> Subquery:
-    clients = account.clients.accessible_to(user)
-    return Subquery(clients.filter(id=OuterRef("client_id")).values("name"))
+GROUPS = (
+    SearchGroup("clients", _("Clients"), "building-2", "team-client", "team-clients"),
+    SearchGroup("contacts", _("Contacts"), "user", "team-contact", "team-contacts"),
+    SearchGroup("deals", _("Deals"), "handshake", "team-deal", "team-deals"),
+    SearchGroup("suggestions", _("Suggestions"), "lightbulb", "forum-post", "forum-suggestions", "title"),
+    SearchGroup("tasks", _("Tasks"), "square-check", "team-task", "", "title"),
+)
 
 
 def text(column: str) -> NullIf:
     return NullIf(Cast(column, CharField()), Value(""))
 
 
-GROUPS = (
-    SearchGroup(
-        "clients",
-        _("Clients"),
-        "building-2",
-        "team-client",
-        "team-clients",
-        lambda account, user: account.clients.live().accessible_to(user),
-        "name",
-        lambda account, _user: Coalesce(text("email"), text("city"), text("phone")),
-    ),
-    SearchGroup(
-        "contacts",
-        _("Contacts"),
-        "user",
-        "team-contact",
-        "team-contacts",
-        lambda account, user: account.contacts.live().accessible_to(user),
-        "name",
-        lambda account, user: Coalesce(client_name(account, user), text("email"), text("phone")),
-    ),
-    SearchGroup(
-        "deals",
-        _("Deals"),
-        "handshake",
-        "team-deal",
-        "team-deals",
-        lambda account, user: account.deals.live().accessible_to(user),
-        "name",
-        client_name,
-    ),
-    SearchGroup(
-        "suggestions",
-        _("Suggestions"),
-        "lightbulb",
-        "forum-post",
-        "forum-suggestions",
-        lambda account, user: account.posts.listed_for(user),
-        "title",
-        lambda account, _user: Subquery(account.statuses.filter(id=OuterRef("status_id")).values("name")),
-    ),
-    SearchGroup(
-        "tasks",
-        _("Tasks"),
-        "square-check",
-        "team-task",
-        "",
-        lambda account, user: account.posts.live().tasks().accessible_to(user),
-        "title",
-        client_name,
-    ),
-)
+def searched_rows(account: Account, user: User) -> dict[str, tuple[QuerySet[Model], Combinable]]:
+    """Return the rows of each group that the user may access, and the expression for a short text beside their name."""
+    client = Subquery(account.clients.accessible_to(user).filter(id=OuterRef("client_id")).values("name"))
+    status = Subquery(account.statuses.filter(id=OuterRef("status_id")).values("name"))
+    return {
+        "clients": (account.clients.live().accessible_to(user), Coalesce(text("email"), text("city"), text("phone"))),
+        "contacts": (account.contacts.live().accessible_to(user), Coalesce(client, text("email"), text("phone"))),
+        "deals": (account.deals.live().accessible_to(user), client),
+        "suggestions": (account.posts.listed_for(user), status),
+        "tasks": (account.posts.live().tasks().accessible_to(user), client),
+    }
 
 
 def find(account: Account, user: User, q: str, *, enough: int = MAX_FOUND) -> list[tuple[SearchGroup, list[FoundRow]]]:
     """Return the groups, each with at most `enough` rows that match the text and that the user may access, the best matches first."""
     if not q.strip() or not is_xml_text(q):
         return [(group, []) for group in GROUPS]
-    groups = {group.name: group.rows(account, user) for group in GROUPS}
+    searched = searched_rows(account, user)
     with search_transaction(account.id, q) as query:
-        ids = search_several(groups, query, enough=enough)
-        queries = [
-            groups[group.name]
-            .filter(id__in=ids[group.name])
-            .order_by()
-            .values_list(Value(group.name), "id", group.title, group.detail(account, user))
-            for group in GROUPS
-            if ids[group.name]
-        ]
-        rows = queries[0].union(*queries[1:], all=True) if queries else []
-        found = {(name, id): (title, detail) for name, id, title, detail in rows}
+        ids = search_several({name: rows for name, (rows, _detail) in searched.items()}, query, enough=enough)
+        queries = []
+        for group in GROUPS:
+            if ids[group.name]:
+                rows, detail = searched[group.name]
+                rows = rows.filter(id__in=ids[group.name]).order_by()
+                queries.append(rows.values_list(Value(group.name), "id", group.title, detail))
+        values = queries[0].union(*queries[1:], all=True) if queries else []
+        found = {(name, id): (title, detail) for name, id, title, detail in values}
     return [
         (group, [FoundRow(group, id, *found[key]) for id in ids[group.name] if (key := (group.name, id)) in found])
         for group in GROUPS

@@ -17,16 +17,19 @@ in the order of the stored sums.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from typing import TypeVar
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models
-from django.db.models import F, OuterRef, Q, Subquery
-from django.db.models.functions import Cast, JSONObject
+from django.db.models import Case, Count, F, Model, OuterRef, Q, QuerySet, Subquery, Sum, Value, When
+from django.db.models.functions import Cast, Coalesce, JSONObject
 from django.utils.translation import gettext_lazy as _
 from psycopg.types.numeric import Int8
 
 from accounts.account.models import Account
+from accounts.statuses.models import Status
 from core.db.derived import Key
 from core.db.prepared import array_literal, fetch
 from core.db.tenancy import foreign_object
@@ -37,7 +40,6 @@ from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
 from crm.fields.catalogue import Field
-from team.summaries.revenue import Revenue, as_revenue, revenue_by
 
 # The fields that summaries store. Each is an order of the list, which has an index.
 LAST_ACTIVITY = Field("last_activity_at", _("Last activity"), FieldType.TIME, read_only=True, in_lists=True)
@@ -48,13 +50,52 @@ SUMS = (
     Field("won_sum", _("Won deals"), FieldType.MONEY, read_only=True),
 )
 SUM_NAMES = tuple(column.name for column in SUMS)
-
 # The columns of a summary, without the account and the id of its row.
 COLUMNS = {
     "deal": ("client_id", "contact_id", "last_activity_at", "next_task_at", "outcome", "currency", "price"),
     "contact": ("client_id", "last_activity_at", "next_task_at"),
     "client": ("last_activity_at", "next_task_at", "open_sum", "won_sum"),
 }
+
+
+@dataclass(frozen=True)
+class Revenue:
+    """The numbers and sums of open and won deals in one currency, as far as a user may access the deals."""
+
+    currency: str
+    open_deals: int
+    open_sum: Decimal
+    won_deals: int
+    won_sum: Decimal
+
+
+FIGURES = ("open_deals", "open_sum", "won_deals", "won_sum")
+RowT = TypeVar("RowT")
+
+
+def revenue_by(account: Account, access: Access, *columns: str, **filters: object) -> QuerySet[Model, ValuesRow]:
+    """Return the figures of the deals of the access, as dicts by these columns, such as `client_id` and `currency`.
+
+    `filters` select the deals.
+    """
+    deals: QuerySet[Model] = account.deals.live().limited_to(access).with_outcome().filter(**filters)
+    figures: dict[str, object] = {}
+    for outcome in (Status.Outcome.OPEN, Status.Outcome.WON):
+        figures[f"{outcome}_deals"] = Count("id", filter=Q(outcome=outcome))
+        figures[f"{outcome}_sum"] = Coalesce(Sum("price", filter=Q(outcome=outcome)), Decimal(0))
+    deals = deals.filter(outcome__in=(Status.Outcome.OPEN, Status.Outcome.WON)).order_by()
+    found: QuerySet[Model, ValuesRow] = deals.values(*columns).annotate(**figures)
+    return found
+
+
+def order_by_currency(account: Account, rows: QuerySet[Model, RowT], *first: str) -> QuerySet[Model, RowT]:
+    """Order rows by the columns `first`, then by currency: that of the account comes before the others."""
+    is_other = Case(When(currency=account.currency, then=Value(0)), default=Value(1))
+    return rows.order_by(*first, is_other, "currency")
+
+
+def as_revenue(row: ValuesRow) -> Revenue:
+    return Revenue(row["currency"], *(row[name] for name in FIGURES))
 
 
 class Summary(models.Model):
@@ -134,11 +175,8 @@ class DealSummary(Summary):
 
     class Meta:
         default_related_name = "deal_summaries"
-        indexes = [
-            *order_indexes("deal", "last_activity_at", "next_task_at"),
-            *link_indexes("deal", "client"),
-            *link_indexes("deal", "contact"),
-        ]
+        indexes = order_indexes("deal", "last_activity_at", "next_task_at")
+        indexes += [*link_indexes("deal", "client"), *link_indexes("deal", "contact")]
 
 
 class ClientRevenue(models.Model):
@@ -160,31 +198,25 @@ class ClientRevenue(models.Model):
         return f"{self.currency} of client {self.client_id}: {self.open_sum} open, {self.won_sum} won"
 
 
-def with_revenue(
-    rows: models.QuerySet[models.Model], account: Account, access: Access
-) -> models.QuerySet[models.Model]:
+def with_revenue(rows: QuerySet[Model], account: Account, access: Access) -> QuerySet[Model]:
     """Annotate clients with their `revenue`. `revenue_of` returns it.
 
     With a limited access, these are the sums of the deals of the access, which are added up when they are read.
     """
     sums = {name: Cast(name, models.CharField()) for name in ("open_sum", "won_sum")}
     columns = {name: F(name) for name in ("currency", "open_deals", "won_deals")}
-    revenue: models.QuerySet[models.Model, object] = account.client_revenues.all()
+    revenue: QuerySet[Model, object] = account.client_revenues.all()
     if access.is_limited:
         revenue = revenue_by(account, access, "client_id", "currency")
-    revenue = revenue.filter(client_id=OuterRef("id"))
-    found: models.QuerySet[models.Model] = rows.annotate(
-        revenue=ArraySubquery(revenue.annotate(data=JSONObject(**columns, **sums)).values("data"))
-    )
+    data = revenue.filter(client_id=OuterRef("id")).annotate(data=JSONObject(**columns, **sums)).values("data")
+    found: QuerySet[Model] = rows.annotate(revenue=ArraySubquery(data))
     return found
 
 
 def revenue_of(values: list[ValuesRow], account: Account) -> list[Revenue]:
     """Return the revenue of a client from the annotation `revenue`. The currency of the account comes first, then the others by name."""
-    found = [
-        as_revenue(value | {"open_sum": Decimal(value["open_sum"]), "won_sum": Decimal(value["won_sum"])})
-        for value in values
-    ]
+    sums = ("open_sum", "won_sum")
+    found = [as_revenue(value | {name: Decimal(value[name]) for name in sums}) for value in values]
     return sorted(found, key=lambda total: (total.currency != account.currency, total.currency))
 
 
@@ -194,17 +226,13 @@ def last_activity_of_client() -> Subquery:
     return Subquery(summaries.values("last_activity_at"))
 
 
-def with_summary(rows: models.QuerySet[models.Model], *columns: str) -> models.QuerySet[models.Model]:
+def with_summary(rows: QuerySet[Model], *columns: str) -> QuerySet[Model]:
     """Annotate clients, contacts or deals with columns of their summaries."""
-    found: models.QuerySet[models.Model] = rows.annotate(
-        **{column: F(f"stored_summary__{column}") for column in columns}
-    )
+    found: QuerySet[Model] = rows.annotate(**{column: F(f"stored_summary__{column}") for column in columns})
     return found
 
 
-def with_stored_values(
-    rows: models.QuerySet[models.Model], resource: str, account: Account, access: Access
-) -> models.QuerySet[models.Model]:
+def with_stored_values(rows: QuerySet[Model], resource: str, account: Account, access: Access) -> QuerySet[Model]:
     """Annotate clients, contacts or deals with both times, and clients with their `revenue` too. It adds no statement."""
     rows = with_summary(rows, "last_activity_at", "next_task_at")
     return with_revenue(rows, account, access) if resource == "client" else rows

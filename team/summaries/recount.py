@@ -48,6 +48,7 @@ WHERE (counted.open_deals, counted.open_sum, counted.won_deals, counted.won_sum)
 ORDER BY client_id
 """  # noqa: S608
 
+DELETE_REVENUE = "DELETE FROM team_clientrevenue WHERE account_id = %(account_id)s AND client_id = ANY (%(ids)s)"
 WRITE_REVENUE = f"""
 INSERT INTO team_clientrevenue (account_id, client_id, currency, open_deals, open_sum, won_deals, won_sum)
 SELECT %(account_id)s, * FROM ({REVENUE_OF_DEALS}) AS counted
@@ -101,9 +102,6 @@ def write(account_id: int, name: str, ids: list[int]) -> None:
             # Another transaction adds differences to the sums when it commits. The lock keeps it from doing so meanwhile.
             cursor.execute("LOCK TABLE team_clientrevenue IN SHARE ROW EXCLUSIVE MODE")
             parameters: dict[str, int | list[int]] = {"account_id": account_id, "ids": ids}
-            cursor.execute(
-                "DELETE FROM team_clientrevenue WHERE account_id = %(account_id)s AND client_id = ANY (%(ids)s)",
-                parameters,
-            )
+            cursor.execute(DELETE_REVENUE, parameters)
             cursor.execute(WRITE_REVENUE, parameters)
         update_summaries(account_id, **{name if name in ("deals", "contacts") else "clients": ids})

@@ -1,5 +1,3 @@
-"""The registration of summaries (`core.rooms`)."""
-
 from datetime import timedelta
 
 from django.dispatch import receiver
@@ -19,13 +17,11 @@ LAST_ACTIVITY[:] = [last_activity_of_client()]
 
 @receiver(outcome_changed)
 def follow_outcome(*, status: Status, **_options: object) -> None:
-    """Update the summaries of the deals in a status after its outcome has changed."""
     for moment in (None, timezone.now() + SECOND_RUN_AFTER):
         update_summaries_of_status.defer(account_id=status.account_id, status_id=status.id, _schedule_at=moment)
 
 
 @receiver(currency_changed)
 def follow_currency(*, account: Account, **_options: object) -> None:
-    """Update the sums of the clients of an account after its currency has changed."""
     for moment in (None, timezone.now() + SECOND_RUN_AFTER):
         update_sums_of_account.defer(account_id=account.id, _schedule_at=moment)

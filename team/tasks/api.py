@@ -8,8 +8,10 @@ from accounts.account.api import url_of_account
 from accounts.hosts.api import APIRequest
 from core.api.serializers import format_time
 from core.db.transactions import in_transaction
+from core.openapi.operations import RESPONSES
+from core.openapi.values import TIME, object_of, or_null
 from team.menu.api import TeamViewSet
-from team.tasks.calendar_feeds import CalendarFeed, CalendarFeedQuerySet
+from team.tasks.models import CalendarFeed, CalendarFeedQuerySet
 
 
 class CalendarFeedViewSet(TeamViewSet):
@@ -18,9 +20,8 @@ class CalendarFeedViewSet(TeamViewSet):
     shown_once = ("url",)
 
     def get_queryset(self) -> CalendarFeedQuerySet:
-        rows: CalendarFeedQuerySet = CalendarFeed.objects.filter(
-            account_id=self.account.id, user_id=self.request.user.id
-        )
+        account, user = self.account, self.request.user
+        rows: CalendarFeedQuerySet = CalendarFeed.objects.filter(account_id=account.id, user_id=user.id)
         return rows
 
     def created_at(self) -> str | None:
@@ -42,3 +43,9 @@ class CalendarFeedViewSet(TeamViewSet):
     def destroy(self, request: APIRequest) -> HttpResponse:
         in_transaction(lambda: self.get_queryset().delete())
         return Response("ok")
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+RESPONSES["read_calendar_feed"] = object_of(created_at=or_null(TIME))
+# The address is null if a repeated request has the same Idempotency-Key.
+RESPONSES["create_calendar_feed"] = object_of(url={"type": ["string", "null"], "format": "uri"}, created_at=TIME)

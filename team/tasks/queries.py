@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 
-from django.db.models import Model, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import Model, Q, QuerySet, Value
 from django.utils import timezone
 
 from accounts.account.models import Account
@@ -15,7 +15,7 @@ from forum.inbox.tabs import MAX_COUNT
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
 from forum.posts.tasks import IS_OPEN_TASK, IS_TASK
-from team.fields.names import name_of_user
+from team.fields.names import name_of_row, name_of_user
 
 # The number of tasks that the page shows of each group before "more".
 GROUP_SIZE = 15
@@ -24,17 +24,8 @@ DEFAULT_TIME = time(9)
 # The links of a task, with the related name of the rows on the account.
 LINKS = {"client": "clients", "contact": "contacts", "deal": "deals"}
 COLUMNS = (
-    "id",
-    "title",
-    "task_kind",
-    "scheduled_at",
-    "due_day",
-    "closed",
-    "completed_at",
-    "priority",
-    "comments_cache",
-    "responsible_id",
-    *(f"{link}_id" for link in LINKS),
+    *("id", "title", "task_kind", "scheduled_at", "due_day", "closed", "completed_at", "priority", "comments_cache"),
+    *("responsible_id", "client_id", "contact_id", "deal_id"),
 )
 
 
@@ -50,9 +41,7 @@ class Bounds:
     @classmethod
     def now(cls) -> "Bounds":
         today = timezone.localdate()
-        return cls(
-            start_of(today), start_of(today + timedelta(days=1)), start_of(today + timedelta(days=7 - today.weekday()))
-        )
+        return cls(*(start_of(today + timedelta(days=days)) for days in (0, 1, 7 - today.weekday())))
 
     def condition(self, group: str) -> Q:
         """Return the condition on `scheduled_at` for a group."""
@@ -92,8 +81,9 @@ def all_tasks(account: Account, user: User) -> PostQuerySet:
 
 def ids_by_group(rows: QuerySet[Post], bounds: Bounds) -> dict[str, list[int]]:
     """Return the ids of the first open tasks of each group, one more than `GROUP_SIZE` if there are more, in one statement."""
+    rows = rows.order_by("scheduled_at", "id")
     queries = [
-        order_tasks(rows.filter(bounds.condition(group))).values_list(Value(number), "id")[: GROUP_SIZE + 1]
+        rows.filter(bounds.condition(group)).values_list(Value(number), "id")[: GROUP_SIZE + 1]
         for number, group in enumerate(GROUPS)
     ]
     ids: dict[str, list[int]] = {group: [] for group in GROUPS}
@@ -102,24 +92,13 @@ def ids_by_group(rows: QuerySet[Post], bounds: Bounds) -> dict[str, list[int]]:
     return ids
 
 
-def order_tasks(rows: QuerySet[Post]) -> QuerySet[Post]:
-    """Sort open tasks by time. Tasks without a time are last."""
-    return rows.order_by("scheduled_at", "id")
-
-
 def items(account: Account, user: User, ids: Iterable[int]) -> dict[int, ValuesRow]:
     """Return what lists show of tasks, by id. A client, contact or deal that the user may not access has no name."""
     names = {
-        f"{link}_name": Subquery(
-            getattr(account, relation).live().accessible_to(user).filter(id=OuterRef(f"{link}_id")).values("name")
-        )
+        f"{link}_name": name_of_row(getattr(account, relation).live().accessible_to(user), f"{link}_id")
         for link, relation in LINKS.items()
     }
-    rows = account.posts.filter(id__in=list(ids)).values(
-        *COLUMNS,
-        responsible=name_of_user("responsible_id"),
-        **names,
-    )
+    rows = account.posts.filter(id__in=list(ids)).values(*COLUMNS, responsible=name_of_user("responsible_id"), **names)
     return {row["id"]: row | {"is_late": is_late(row)} for row in rows}
 
 

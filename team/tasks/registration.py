@@ -1,52 +1,26 @@
-"""The registration of tasks (`core.rooms`)."""
-
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
 from accounts.hosts.requests import PageRequest
 from accounts.users.models import User, access_ended
-from core.pages.navigation import MenuEntry, register
+from core.pages.navigation import register
 from forum.notifications.texts import register_task_route
-from team.menu.entries import CLIENT, GROUP, is_team_of_site
-from team.tasks.calendar_feeds import CalendarFeed
+from team.menu.pages import CLIENT, main_entry, new_entry
+from team.tasks.models import CalendarFeed
 from team.tasks.queries import count_due
 
 
 def number_due(request: PageRequest) -> int:
-    """Return the number of the user's tasks that are due today or overdue."""
     user = request.user
     return 0 if user is None or not user.is_team else count_due(user.account, user)
 
 
-register(
-    "main",
-    MenuEntry(
-        "tasks",
-        _("Tasks"),
-        "team-tasks",
-        order=80,
-        group=GROUP,
-        is_shown=is_team_of_site,
-        count=number_due,
-        shortcut="g t",
-    ),
-)
-register(
-    "new",
-    MenuEntry(
-        "task",
-        _("Task"),
-        "team-task-new",
-        "square-check",
-        order=10,
-        links={**CLIENT, "contact": "contact_id", "deal": "deal_id"},
-        is_shown=is_team_of_site,
-    ),
-)
+links = {**CLIENT, "contact": "contact_id", "deal": "deal_id"}
+register("main", main_entry("tasks", _("Tasks"), 80, "g t", count=number_due))
+register("new", new_entry("task", _("Task"), "square-check", 10, links=links))
 register_task_route("team-task")
 
 
 @receiver(access_ended)
 def end_calendar(sender: type[User], user: User, **kwargs: object) -> None:
-    """Delete the address of the user's calendar."""
     CalendarFeed.objects.filter(account_id=user.account_id, user_id=user.id).delete()

@@ -8,6 +8,9 @@ from accounts.hosts.api import APIRequest
 from core.api.lists import Paged
 from core.api.serializers import format_time
 from core.errors import FieldError
+from core.openapi.fields import WHITE_SPACE
+from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
+from core.openapi.values import ID, NAME, TIME, array_of, object_of, one_of, or_null
 from core.rows.values import ValuesRow
 from team.menu.api import TeamViewSet
 from team.timeline.models import KINDS, MAX_TEXT_LENGTH, TimelineEntry, cut_text, timeline_of
@@ -47,10 +50,7 @@ class TimelineViewSet(TeamViewSet, Paged):
         return {
             "kind": entry.kind,
             "at": format_time(entry.at, self.account.zone),
-            "user_id": entry.user_id,
-            "client_id": entry.client_id,
-            "contact_id": entry.contact_id,
-            "deal_id": entry.deal_id,
+            **{name: getattr(entry, name) for name in ("user_id", "client_id", "contact_id", "deal_id")},
             "resource": "post" if post_id else entry.resource,
             "resource_id": post_id or entry.resource_id,
             "title": title,
@@ -63,3 +63,25 @@ def changes_in(data: ValuesRow) -> dict[str, object]:
     changes = data.get("changes")
     names = ("field", "before", "after")
     return {} if changes is None else {"changes": [{name: change[name] for name in names} for change in changes]}
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+KIND_PATTERN = f"[{WHITE_SPACE}]*({'|'.join(KINDS)})?[{WHITE_SPACE}]*"
+KIND = {
+    "type": "string",
+    "pattern": f"^{KIND_PATTERN}(,{KIND_PATTERN})*$",
+    "description": f"Only entries of these kinds, separated by commas: {', '.join(f'`{kind}`' for kind in KINDS)}.",
+    "example": "note,call",
+}
+ENTRY = object_of(
+    kind=one_of(KINDS),
+    at=TIME,
+    **dict.fromkeys(("user_id", "client_id", "contact_id", "deal_id"), or_null(ID)),
+    resource=one_of(["client", "contact", "deal", "note", "post"]),
+    resource_id=ID,
+    title=NAME,
+    data={"type": "object"},
+)
+for key in ("client", "contact", "deal"):
+    QUERY_PARAMETERS[f"list_{key}_timeline"] = {"kind": KIND}
+    RESPONSES[f"list_{key}_timeline"] = array_of(ENTRY)

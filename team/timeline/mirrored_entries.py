@@ -1,4 +1,5 @@
-"""The mirrored entries of the timeline (`team.timeline.models`): which entries the rows of the sources should have, and how they are written.
+"""The mirrored entries of the timeline (`team.timeline.models`): which entries the rows of the sources should have, how they are written,
+and the comparison with these rows (`recount_entries`).
 
 A new client or contact has no entry.
 """
@@ -7,11 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
+from django.db import transaction
 from psycopg.types.numeric import Int8
 
-from core.db.derived import Key, add_keys
+from core.db.derived import Key, add_keys, compute_at_end
 from core.db.prepared import ASSUMED_ARRAY_LENGTH, array_literal, fetch
 from team.summaries.models import write_summaries
+from team.summaries.recount import fetch_ids, pages
 from team.timeline.models import LINKS, MIRRORED_KINDS
 
 TABLE = "team_timelineentry"
@@ -215,14 +218,44 @@ def write_entries(account_id: int, keys: list[Key]) -> None:
         if numbers:
             fetch(RELINK, {"account": Int8(account_id), "numbers": array_literal(numbers)})
     if rows := {resource: ids[resource] for resource in MIRRORS if resource in ids}:
-        limits = [
-            (resource, len(of_kind) if len(of_kind) < ASSUMED_ARRAY_LENGTH else 0) for resource, of_kind in rows.items()
-        ]
+        lengths = {resource: len(of_kind) for resource, of_kind in rows.items()}
+        limits = tuple((name, length if length < ASSUMED_ARRAY_LENGTH else 0) for name, length in lengths.items())
         parameters = {resource: array_literal(sorted(of_kind)) for resource, of_kind in rows.items()}
-        links = fetch(statement(tuple(limits)), {"account": Int8(account_id), **parameters})
+        links = fetch(statement(limits), {"account": Int8(account_id), **parameters})
         add_keys(account_id, write_summaries, keys_of_links(links))
 
 
 def keys_of_links(rows: Iterable[tuple[int, ...]]) -> Iterable[Key]:
     """Return the keys of the summaries of linked rows, from tuples of the ids of a client, a contact and a deal."""
     return ((link, id) for row in rows for link, id in zip(LINKS, row, strict=True) if id is not None)
+
+
+DIFFERING_ENTRIES = """
+WITH wanted AS ({wanted}), stored AS (SELECT {columns} FROM {stored})
+SELECT DISTINCT resource_id FROM (
+    (SELECT * FROM wanted EXCEPT SELECT * FROM stored) UNION ALL (SELECT * FROM stored EXCEPT SELECT * FROM wanted)
+) AS differing ORDER BY 1
+"""
+
+
+def recount_entries(account_id: int, *, repair: bool) -> list[int]:
+    """Compare the entries of all tables. Return the ids of the rows whose entries differ. With `repair`, write them."""
+    return [id for mirror in MIRRORS.values() for id in recount_entries_of(account_id, mirror, repair=repair)]
+
+
+def recount_entries_of(account_id: int, mirror: Mirror, *, repair: bool) -> list[int]:
+    """Compare the mirrored entries of the timeline with the rows of a table. Return the ids of the rows whose entries differ."""
+    differing = []
+    of_rows = f"resource = '{mirror.resource}' AND {IS_MIRRORED}"
+    sql = DIFFERING_ENTRIES.format(
+        columns=COLUMNS,
+        wanted=mirror.entries("source.account_id = %(account_id)s AND source.id = ANY (%(ids)s)"),
+        stored=f"{TABLE} WHERE account_id = %(account_id)s AND resource_id = ANY (%(ids)s) AND {of_rows}",
+    )
+    for ids in pages(account_id, mirror.table, TABLE, "resource_id", of_rows):
+        found = fetch_ids(sql, {"account_id": account_id, "ids": ids})
+        if found and repair:
+            with transaction.atomic(), compute_at_end():
+                write_entries(account_id, [(mirror.resource, id) for id in found])
+        differing += found
+    return differing

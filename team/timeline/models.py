@@ -6,7 +6,7 @@ There are two sorts of entries:
   writes the row writes them (`team.timeline.mirrored_entries`). They hold no texts: a page reads those from the row, so an entry is as current as
   its row.
 - *Logged* entries stay as they are written. The statement that updates a client, a contact or a deal logs the changed fields and the stages
-  of deals (`team.timeline.logged_entries`). Other modules log events with `append`.
+  of deals (`team.timeline.derivations`). Other modules log events with `append`.
 
 An entry is on the timelines of all rows that it links to. What belongs to a contact or a deal is also on the timelines of their client.
 If a contact or deal moves to another client, its entries move too. A link to a row in the trash stays, so that moving a row to the trash
@@ -15,14 +15,13 @@ and restoring it write no entries. Entries about a row in the trash, or about a 
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from json import JSONDecoder
 from typing import Any, Self
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
-from django.db.models import Case, Func, Q, Value, When
+from django.db.models import Case, Func, Model, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.expressions import Combinable
 from django.db.models.functions import JSONObject, Left
 from django.utils import timezone
@@ -102,7 +101,7 @@ class ExactDecoder(JSONDecoder):
         super().__init__(**kwargs, parse_float=Decimal)
 
 
-class TimelineEntryQuerySet(models.QuerySet["TimelineEntry"]):
+class TimelineEntryQuerySet(QuerySet["TimelineEntry"]):
     def newest_first(self) -> Self:
         return self.order_by("-at", "-number")
 
@@ -113,9 +112,8 @@ class TimelineEntryQuerySet(models.QuerySet["TimelineEntry"]):
         """
         subjects = {resource: first(rows) for resource, rows in subject_rows(account, access).items()}
         whens = [When(resource=resource, then=subject) for resource, subject in subjects.items()]
-        return self.annotate(subject=Case(*whens, output_field=models.JSONField(decoder=ExactDecoder))).filter(
-            subject__isnull=False
-        )
+        subject = Case(*whens, output_field=models.JSONField(decoder=ExactDecoder))
+        return self.annotate(subject=subject).filter(subject__isnull=False)
 
     def with_names(self, account: Account, access: Access) -> Self:
         """Annotate each entry with the names of its user, and of the linked rows of the access."""
@@ -126,13 +124,7 @@ class TimelineEntryQuerySet(models.QuerySet["TimelineEntry"]):
         return self.annotate(user_name=name_of_user("user_id"), **linked)
 
     def append(
-        self,
-        kind: str,
-        rows: Iterable[CRMResource],
-        *,
-        by: User | None,
-        data: dict[str, object] | None = None,
-        at: datetime | None = None,
+        self, kind: str, rows: Iterable[CRMResource], *, by: User | None, data: dict[str, object] | None = None
     ) -> None:
         """Log an event on the timelines of clients, contacts or deals of one account, in one statement.
 
@@ -140,63 +132,48 @@ class TimelineEntryQuerySet(models.QuerySet["TimelineEntry"]):
         """
         if kind not in KINDS or kind in MIRRORED_KINDS:
             raise ValueError(f"{kind} is not a registered kind of logged entries")
-        at = at or timezone.now()
-        entries: list[Any] = [
-            TimelineEntry(
-                account_id=row.account_id,
-                kind=kind,
-                at=at,
-                resource=str(row._meta.model_name),
-                resource_id=row.id,
-                user_id=by.id if by else None,
-                data=data or {},
-                **links_of(row),
-            )
-            for row in rows
-        ]
+        event: dict[str, Any] = {
+            "kind": kind,
+            "at": timezone.now(),
+            "user_id": by.id if by else None,
+            "data": data or {},
+        }
+        entries: list[Any] = [TimelineEntry(**event, **keys_of(row)) for row in rows]
         self.bulk_create(entries)
         if kind in ACTIVITY_KINDS:
             for entry in entries:
                 add_keys(entry.account_id, write_summaries, [(entry.resource, entry.resource_id)])
 
 
-def links_of(row: CRMResource) -> dict[str, int | None]:
-    """Return the links of the entries about a client, a contact or a deal."""
-    own = row._meta.model_name
-    return {
-        f"{link}_id": row.id
-        if link == own
-        else getattr(row, f"{link}_id", None) or getattr(row, f"trashed_{link}_id", None)
-        for link in LINKS[: LINKS.index(own) + 1]
-    }
+def keys_of(row: CRMResource) -> dict[str, Any]:
+    """Return the columns of the entries about a client, a contact or a deal that name the row, and its links."""
+    own = str(row._meta.model_name)
+    keys = {"account_id": row.account_id, "resource": own, "resource_id": row.id, f"{own}_id": row.id}
+    for link in LINKS[: LINKS.index(own)]:
+        keys[f"{link}_id"] = getattr(row, f"{link}_id", None) or getattr(row, f"trashed_{link}_id", None)
+    return keys
 
 
-def first(rows: models.QuerySet[models.Model]) -> models.Subquery:
-    return models.Subquery(rows.values("found")[:1])
+def first(rows: QuerySet[Model]) -> Subquery:
+    return Subquery(rows.values("found")[:1])
 
 
-def subject_rows(account: Account, access: Access) -> dict[str, models.QuerySet[models.Model]]:
+def subject_rows(account: Account, access: Access) -> dict[str, QuerySet[Model]]:
     """Return, by resource, the rows of the access that belong to an entry, with their values as the object `found`."""
 
-    def live(rows: models.QuerySet[models.Model], **values: str | Combinable) -> models.QuerySet[models.Model]:
-        found: models.QuerySet[models.Model] = rows.filter(id=models.OuterRef("resource_id")).annotate(
-            found=JSONObject(**values)
-        )
+    def live(rows: QuerySet[Model], **values: str | Combinable) -> QuerySet[Model]:
+        found: QuerySet[Model] = rows.filter(id=OuterRef("resource_id")).annotate(found=JSONObject(**values))
         return found
 
-    posts = account.posts.live().filter(id=models.OuterRef("post_id"))
-    votes = account.proxy_votes.limited_to(access).filter(id=models.OuterRef("resource_id"))
+    text = Left("content", MAX_TEXT_LENGTH + 1)
+    posts = account.posts.live().filter(id=OuterRef("post_id"))
+    votes = account.proxy_votes.limited_to(access).filter(id=OuterRef("resource_id"))
     return {
         "client": live(account.clients.live().limited_to(access), title="name"),
         "contact": live(account.contacts.live().limited_to(access), title="name"),
         "deal": live(account.deals.live().limited_to(access), title="name", price="price", currency="currency"),
-        "note": live(
-            account.notes.live().limited_to(access),
-            title="excerpt",
-            # One character more than is shown tells whether the text is longer.
-            text=Left("content", MAX_TEXT_LENGTH + 1),
-            duration="duration",
-        ),
+        # One character more than is shown tells whether the text is longer.
+        "note": live(account.notes.live().limited_to(access), title="excerpt", text=text, duration="duration"),
         "post": live(account.posts.live().limited_to(access), title="title"),
         "vote": votes.annotate(found=first(posts.annotate(found=JSONObject(title="title", post_id="id")))),
     }
@@ -231,7 +208,7 @@ def _timeline(
     resource: str,
     kinds: tuple[str, ...],
     responsible_ids: Collection[int] | None = None,
-) -> models.QuerySet["TimelineEntry"]:
+) -> QuerySet["TimelineEntry"]:
     account: Account = account_of(account_id)
     access = prepared_access(responsible_ids)
     entries = TimelineEntry.objects.filter(account_id=account_id, **{f"{resource}_id": id})
@@ -243,6 +220,12 @@ def _timeline(
 def cut_text(text: str) -> str:
     """Return a text of at most `MAX_TEXT_LENGTH` characters."""
     return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1].rstrip()}…"
+
+
+def link_index(name: str, link: str, *columns: str, **condition: object) -> models.Index:
+    """Return the index of the entries that link to a row and fulfil a condition."""
+    is_linked = Q(**{f"{link}_id__isnull": False}, **condition)
+    return models.Index(fields=["account", f"{link}_id", *columns], name=f"{name}_of_{link}", condition=is_linked)
 
 
 class TimelineEntry(models.Model):
@@ -281,24 +264,10 @@ class TimelineEntry(models.Model):
 
     class Meta:
         default_related_name = "timeline_entries"
+        # Those of the timeline, and of the last activity of a row.
         indexes = [
-            *(
-                models.Index(
-                    fields=["account", f"{link}_id", "at", "number"],
-                    name=f"timeline_of_{link}",
-                    condition=Q(**{f"{link}_id__isnull": False}),
-                )
-                for link in LINKS
-            ),
-            # The last activity of a row.
-            *(
-                models.Index(
-                    fields=["account", f"{link}_id", "at"],
-                    name=f"activity_of_{link}",
-                    condition=Q(**{f"{link}_id__isnull": False}, kind__in=ACTIVITY_KINDS),
-                )
-                for link in LINKS
-            ),
+            *(link_index("timeline", link, "at", "number") for link in LINKS),
+            *(link_index("activity", link, "at", kind__in=ACTIVITY_KINDS) for link in LINKS),
         ]
         constraints = [
             models.UniqueConstraint(

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import expect
 
-from team.backers.post_revenue import update_post_revenues
+from team.backers.models import update_post_revenues
 from tests.support.factories import make_client, make_deal, make_post, make_saved_view
 
 

@@ -23,7 +23,7 @@ from forum.forums.membership import ForumMember
 from forum.notifications.emails import Sender
 from forum.notifications.texts import UNSUBSCRIBE
 from forum.posts.models import Post
-from team.backers.post_revenue import update_post_revenues
+from team.backers.models import update_post_revenues
 from team.bulk.models import BulkChange
 from team.mailings.models import Message, MessageRecipient
 from team.mailings.sending import start_message, unsubscribe_address

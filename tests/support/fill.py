@@ -15,7 +15,7 @@ from core.registry import registry
 from forum.content_reports.models import ContentReport
 from forum.forums.membership import ForumMember
 from forum.notifications.models import NotificationReason
-from team.backers.post_revenue import process_batch
+from team.backers.models import process_batch
 from team.bulk.models import BulkChange
 from tests.support.factories import (
     make_category,

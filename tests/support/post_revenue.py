@@ -9,8 +9,8 @@ from django.db.models import F
 
 from accounts.account.models import Account
 from forum.votes.models import VoteChange
-from team.backers.post_revenue import PostBacker, PostRevenue, RevenueChange, stored_revenue, update_post_revenues
-from team.summaries.revenue import Revenue
+from team.backers.models import PostBacker, PostRevenue, RevenueChange, stored_revenue, update_post_revenues
+from team.summaries.models import Revenue
 
 
 def process() -> None:

@@ -7,7 +7,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from team.backers.post_revenue import PostRevenue, RevenueChange
+from team.backers.models import PostRevenue, RevenueChange
 from team.management.commands import recount as recount_command
 from team.summaries.recount import recount_summaries
 from tests.support import post_revenue

@@ -16,7 +16,7 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext
 from django.utils.translation import gettext as _
 
-from accounts.statuses.models import Status, pipeline_name, status_name
+from accounts.statuses.models import pipeline_name, status_name
 from core.api.routing import path_with_id
 from core.db.time_limit import TooSlow
 from core.pages.base import redirect
@@ -31,9 +31,8 @@ from team.fields.cells import Cell, cells_of, value_in
 from team.fields.names import LINKS, Names, people_of
 from team.lists.declarations import LISTS
 from team.lists.pages.base import RecordsPage
-from team.lists.queries import MAX_COUNT, ListQuery
+from team.lists.queries import ACTIONS, MAX_COUNT, ListQuery
 from team.lists.saved_views import MAX_NAME_LENGTH, SavedView, read_list, views_of
-from team.lists.selection import ACTIONS
 from team.lists.stage_history import LABELS as HISTORY_LABELS
 from team.menu.pages import TeamRequest
 from team.summaries.models import SUM_NAMES
@@ -104,32 +103,24 @@ class FilterForm:
 
 
 class RecordListPage(RecordsPage):
-    """A list of records."""
-
     template_name = "team/lists/list.html"
     query_class = ListQuery
     # The saved views of the list that the user sees.
     views: list[SavedView]
 
     def get(self, request: TeamRequest) -> HttpResponse:
-        parameters = request.GET
         account, user, resource = request.account, request.user, self.declaration.resource
-        self.views = views_of(resource, account=account, user=user)
-        query = read_list(
-            resource, parameters, account=account, user=user, views=self.views, query_class=self.query_class
-        )
-        if "field" in parameters:
-            return self.add_filter(query)
-        return self.show(query)
+        self.views = views = views_of(resource, account=account, user=user)
+        query = read_list(resource, request.GET, self.query_class, account=account, user=user, views=views)
+        return self.add_filter(query) if "field" in request.GET else self.show(query)
 
     def show(self, query: ListQuery, filter_form: FilterForm | None = None) -> HttpResponse:
         page = self.read_page()
-        ids: list[int] = []
-        count, is_too_slow = None, False
+        is_too_slow = False
         try:
             ids, count = query.find(page)
         except TooSlow:
-            is_too_slow = True
+            ids, count, is_too_slow = [], None, True
         status = 422 if query.errors or (filter_form and filter_form.error) else 200
         names, rows = self.rows(query, ids[: page.size])
         adding = filter_form or self.asked_filter(query) or self.filter_form(query, self.request.GET.get("add", ""))
@@ -140,14 +131,14 @@ class RecordListPage(RecordsPage):
             page=page,
             rows=rows,
             more=len(ids) > page.size,
-            count=self.count_text(count),
+            count=count_text(count),
             is_too_slow=is_too_slow,
             errors=[(error.field, error.text) for error in query.errors],
             tabs=self.tabs(query),
             **self.view_context(query),
             chips=self.chips(query, names),
             columns=self.columns(query),
-            groups=[(label, fields) for label, fields in grouped(query.fields)],
+            groups=list(grouped(query.fields)),
             shown={self.declaration.name_field, *(field.name for field in query.shown_fields)},
             filter_groups=self.filter_groups(query),
             filter_form=adding,
@@ -178,8 +169,7 @@ class RecordListPage(RecordsPage):
         found = query.values(ids, columns)
         rows = [found[id] for id in ids if id in found]
         links = [(field.type, value_in(row, field)) for row in rows for field in fields if field.type in LINKS]
-        links += link_values(query)
-        names = Names.read(self.request.account, self.request.user, links)
+        names = Names.read(self.request.account, self.request.user, links + query.links)
         return names, [
             ListRow(
                 row["id"],
@@ -194,24 +184,13 @@ class RecordListPage(RecordsPage):
         """Return the path of the page of a row."""
         return path_with_id(self.declaration.row_route, row["id"])
 
-    @staticmethod
-    def count_text(count: int | None) -> str:
-        if count is None:
-            return ""
-        if count > MAX_COUNT:
-            return _("more than 1,000")
-        return ngettext("%(n)d entry", "%(n)d entries", count) % {"n": count}
-
     # The parts of the page
 
     def tabs(self, query: ListQuery) -> list[tuple[str, str, bool]]:
         """Return the label, the query string and whether it is the current one, of each standard view and of the first saved views."""
         current = urlencode([pair for pair in query.parameters() if pair[0] != "columns"])
-        is_standard = query.view_id is None
-        tabs = [
-            (label, f"?{text}" if text else "?", is_standard and text == current)
-            for label, text in self.standard_views()
-        ]
+        views = self.standard_views()
+        tabs = [(label, f"?{text}", query.view_id is None and text == current) for label, text in views]
         return tabs + self.tabs_of_views(query)
 
     def tabs_of_views(self, query: ListQuery) -> list[tuple[str, str, bool]]:
@@ -233,15 +212,13 @@ class RecordListPage(RecordsPage):
         """Return what the template shows of saved views: the current one, and whether the list can be saved."""
         view = next((view for view in self.views if view.id == query.view_id), None)
         current, saved = query.normal_form, view.query if view is not None else ""
-        is_standard = view is None and current in [
-            urlencode(sorted(parse_qsl(text))) for _label, text in self.standard_views()
-        ]
+        standard = [urlencode(sorted(parse_qsl(text))) for _label, text in self.standard_views()]
         return {
             "view": view,
             "view_query": current,
             "is_changed": view is not None and current != saved,
             "may_change_view": view is not None and view.may_be_changed_by(self.request.user),
-            "may_save_view": current != saved and not is_standard,
+            "may_save_view": current != saved and (view is not None or current not in standard),
             "has_views": bool(self.views),
             "has_more_views": len(self.views) > MAX_TABS,
             "max_view_name": MAX_NAME_LENGTH,
@@ -258,7 +235,6 @@ class RecordListPage(RecordsPage):
         ]
 
     def special_label(self, name: str, value: Any) -> str:
-        """Return the label of a special filter."""
         account = self.request.account
         match name:
             case "mine":
@@ -274,12 +250,7 @@ class RecordListPage(RecordsPage):
                 titled = account.posts.live().without_tasks().filter(id=value).values_list("title", flat=True)
                 return _("Behind the suggestion “%(name)s”") % {"name": titled.first() or value}
             case "outcome":
-                labels = {
-                    Status.Outcome.OPEN: _("Open deals"),
-                    Status.Outcome.WON: _("Won deals"),
-                    Status.Outcome.LOST: _("Lost deals"),
-                }
-                return labels[value]
+                return {"open": _("Open deals"), "won": _("Won deals"), "lost": _("Lost deals")}[value]
             case "pipeline_id":
                 pipeline = account.pipelines.filter(id=value).first()
                 return _("In the pipeline “%(name)s”") % {"name": pipeline_name(pipeline) if pipeline else value}
@@ -342,10 +313,8 @@ class RecordListPage(RecordsPage):
         special.append((_("No activity for some time"), query.query_string(add=INACTIVE)))
         groups: list[tuple[str | Promise, list[tuple[str | Promise, str]]]] = [(_("Activity"), special)]
         for label, fields in grouped(query.fields):
-            links = [
-                (field.label, query.query_string(add=field.name)) for field in fields if field.type not in NOT_TYPED
-            ]
-            groups.append((label, links))
+            typed = [field for field in fields if field.type not in NOT_TYPED]
+            groups.append((label, [(field.label, query.query_string(add=field.name)) for field in typed]))
         return groups
 
     def filter_form(
@@ -363,9 +332,8 @@ class RecordListPage(RecordsPage):
             operators.append(FILLED)
         labels = [(str(operator), operator_label(field, operator)) for operator in operators]
         input_type = "date" if field.type in (FieldType.DATE, FieldType.TIME) else "text"
-        return FilterForm(
-            name, field.label, labels, self.choices(field), input_type, operator, value, error, field.is_amount
-        )
+        choices, is_number = self.choices(field), field.is_amount
+        return FilterForm(name, field.label, labels, choices, input_type, operator, value, error, is_number)
 
     def asked_filter(self, query: ListQuery) -> FilterForm | None:
         """Return the form with the question about a number in the address that has two readings, or None."""
@@ -408,13 +376,9 @@ class RecordListPage(RecordsPage):
             if operator not in OPERATORS[field.type]:
                 operator = OPERATORS[field.type][0]
             parameter = parameter_name(field, Operator(operator))
-        checked = self.query_class.read(
-            self.declaration,
-            QueryDict(urlencode({parameter: value})),
-            account=self.request.account,
-            user=self.request.user,
-            language=get_language(),
-        )
+        account, user, language = self.request.account, self.request.user, get_language()
+        parameters = QueryDict(urlencode({parameter: value}))
+        checked = self.query_class.read(self.declaration, parameters, account=account, user=user, language=language)
         errors = [error.text.capitalize() for error in checked.errors] if value else [_("Can't be blank")]
         if errors:
             return self.show(query, self.filter_form(query, name, operator=operator, value=value, error=errors[0]))
@@ -426,6 +390,12 @@ class RecordListPage(RecordsPage):
         return redirect(self.request.path + query.link([*pairs, (parameter, value)]))
 
 
+def count_text(count: int | None) -> str:
+    if count is None:
+        return ""
+    return _("more than 1,000") if count > MAX_COUNT else ngettext("%(n)d entry", "%(n)d entries", count) % {"n": count}
+
+
 def value_text(condition: Condition) -> str:
     """Return the value of a condition in the format of the active language."""
     if condition.field.is_amount:
@@ -433,27 +403,6 @@ def value_text(condition: Condition) -> str:
     if condition.field.type in (FieldType.DATE, FieldType.TIME) and (day := parse_date(condition.text)):
         return formats.date_format(day, "SHORT_DATE_FORMAT")
     return condition.text
-
-
-def link_values(query: ListQuery) -> list[tuple[FieldType, int]]:
-    """Return the types of fields and ids in the conditions of a query, whose names the page shows."""
-    return [
-        (condition.field.type, condition.value)
-        for condition in query.conditions
-        if condition.field.type in LINKS and condition.operator != Operator.EMPTY
-    ]
-
-
-class ClientsPage(RecordListPage):
-    declaration = LISTS["client"]
-
-
-class ContactsPage(RecordListPage):
-    declaration = LISTS["contact"]
-
-
-class DealsPage(RecordListPage):
-    declaration = LISTS["deal"]
 
 
 class ContactListsPage(RecordListPage):

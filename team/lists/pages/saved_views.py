@@ -87,8 +87,6 @@ class ViewsPage(ViewPage):
 
 
 class NewViewPage(CreatingPage, ViewPage):
-    """The form that saves a list as a view."""
-
     template_name = "team/lists/saved_view.html"
 
     def get(self, request: TeamRequest) -> HttpResponse:
@@ -151,16 +149,12 @@ class EditViewPage(ActionsPage, ViewPage):
     def update(self, id: int) -> HttpResponse:
         """Store the filters, the order and the columns of the list."""
         view, query = self.find_to_change(id), self.request.POST.get("query", "")
-        self.perform(
-            lambda: self.write(view.id, {"query": query}),
-            success_message=_("The view %(name)s is saved.") % {"name": view.name},
-        )
+        message = _("The view %(name)s is saved.") % {"name": view.name}
+        self.perform(lambda: self.write(view.id, {"query": query}), success_message=message)
         return self.redirect_to_list(view)
 
     def delete(self, id: int) -> HttpResponse:
         view = self.find_to_change(id)
-        self.perform(
-            lambda: self.find_to_change(id, locked=True).erase(),
-            success_message=_("The view %(name)s is deleted.") % {"name": view.name},
-        )
+        message = _("The view %(name)s is deleted.") % {"name": view.name}
+        self.perform(lambda: self.find_to_change(id, locked=True).erase(), success_message=message)
         return redirect(self.views_path)

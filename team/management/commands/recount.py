@@ -9,9 +9,9 @@ from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
 from forum.posts import sort_keys
-from team.backers.recount import recount_posts
+from team.backers.models import recount_posts
 from team.summaries.recount import recount_summaries
-from team.timeline.recount import recount_entries
+from team.timeline.mirrored_entries import recount_entries
 
 MAX_IDS_SHOWN = 10
 LABELS = {

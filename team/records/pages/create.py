@@ -1,20 +1,23 @@
-"""Quick create: the forms for a new client, contact and deal, which open as a dialog from any page of the team.
+"""The forms of a contact list, and quick create: the forms for a new client, contact and deal, as a dialog on any page of the team.
 
-Each form is a page of its own. htmx loads the same form into the dialog of the base template (`dialog.js`).
+Each form of quick create is a page of its own. htmx loads the same form into the dialog of the base template (`dialog.js`).
 """
 
 import json
 from collections.abc import Iterable
 from typing import Any
 
+from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpResponse
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
 from core.db.text import replace_non_xml
@@ -23,7 +26,7 @@ from core.pages.creation import CreatingPage, Creation
 from core.pages.number_fields import TypedNumberField
 from crm.clients.models import Client
 from crm.clients.similar import find_similar
-from crm.contacts.models import Contact
+from crm.contacts.models import Contact, ContactList
 from crm.deals.models import Deal
 from crm.fields.catalogue import Field, fields_of
 from crm.resources.api.views import write_row
@@ -31,7 +34,7 @@ from crm.resources.models import CRMResource
 from team.fields.forms import AskingForm, find_clients, form_field, initial_value
 from team.lists.declarations import LISTS
 from team.lists.pages.base import RecordsPage
-from team.menu.pages import ActionsPage, TeamRequest
+from team.menu.pages import ActionsPage, TeamPage, TeamRequest
 
 # The ids of the elements that htmx fills: the clients of a search, and the warning of similar rows.
 FOUND_CLIENTS, SIMILAR = "new-client-found", "new-similar"
@@ -41,11 +44,6 @@ MAX_FOUND = 8
 def record_path(kind: str, id: int) -> str:
     """Return the path of the page of a client, contact or deal."""
     return reverse(f"team-{kind}", args=[id])
-
-
-def linked(kind: str, id: int, name: str) -> SafeString:
-    """Return the name of a row as a link to its page."""
-    return format_html('<a href="{}"><bdi>{}</bdi></a>', record_path(kind, id), name)
 
 
 def clients_of(request: TeamRequest) -> QuerySet[Client]:
@@ -145,11 +143,10 @@ class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
         row: Any = self.create_once(form, self.creation(form, client_id), further={"client_id": client_id})
         if row is None:
             return self.show(form, client_id=client_id, q=request.POST.get("client_q", ""))
-        is_kept = request.user.access.includes(row)
+        is_kept, path = request.user.access.includes(row), record_path(self.declaration.resource, row.id)
         if is_kept:
-            messages.success(
-                request, format_html(_("{name} is added."), name=linked(self.declaration.resource, row.id, row.name))
-            )
+            name = format_html('<a href="{}"><bdi>{}</bdi></a>', path, row.name)
+            messages.success(request, format_html(_("{name} is added."), name=name))
         else:
             messages.success(request, _("%(name)s is added. You do not see it any more.") % {"name": row.name})
         if request.POST.get("do") == "another":
@@ -158,11 +155,10 @@ class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
         if self.in_dialog:
             # The page behind the dialog is loaded again, and shows the message.
             response = no_content()
-            response.headers["HX-Trigger"] = json.dumps(
-                {"record-created": self.declaration.resource, "dialog-close": ""}
-            )
+            events = {"record-created": self.declaration.resource, "dialog-close": ""}
+            response.headers["HX-Trigger"] = json.dumps(events)
             return response
-        return redirect(record_path(self.declaration.resource, row.id) if is_kept else reverse(self.declaration.route))
+        return redirect(path if is_kept else reverse(self.declaration.route))
 
     def add_another(self, client_id: int | None) -> HttpResponse:
         if self.in_dialog:
@@ -235,3 +231,69 @@ class NewDealPage(NewRecordPage):
     def initial(self) -> dict[str, object]:
         status = self.request.account.default_status("deal")
         return {**super().initial(), "currency": self.request.account.currency, "status_id": status and status.id}
+
+
+class ContactListForm(Form):
+    name = forms.CharField(label=gettext_lazy("Name"), max_length=ContactList._meta.get_field("name").max_length)
+
+
+class NewContactListPage(CreatingPage, TeamPage):
+    template_name = "team/records/contact_list.html"
+    section = "contacts"
+
+    def get(self, request: TeamRequest) -> HttpResponse:
+        return self.render_form(ContactListForm())
+
+    def post(self, request: TeamRequest) -> HttpResponse:
+        form = ContactListForm(request.POST)
+        row = self.create_once(form, self.creation(form))
+        if row is None:
+            return self.render_form(form)
+        messages.success(request, _("The contact list %(name)s is added.") % {"name": row.name})
+        return redirect("team-contact-lists")
+
+    def creation(self, form: ContactListForm) -> Creation[ContactList]:
+        account, user = self.request.account, self.request.user
+        lists = account.contact_lists.live()
+        return Creation(
+            create=lambda: write_row(ContactList(account=account), form.cleaned_data, by=user),
+            rows=lists.locked(),
+            path=lambda row: reverse("team-contact-list", args=[row.id]),
+            saved=lambda row: {"name": row.name},
+            change=lambda row: write_row(row, form.cleaned_data, by=user),
+        )
+
+
+class ContactListPage(ActionsPage):
+    """The form of a contact list. Its contacts are on the page of the contacts."""
+
+    template_name = "team/records/contact_list.html"
+    section = "contacts"
+    actions = {"save": "save", "trash": "trash"}
+
+    def find(self, id: int, *, locked: bool = False) -> ContactList:
+        lists = self.request.account.contact_lists.live()
+        row: ContactList = get_object_or_404(lists.locked() if locked else lists, id=id)
+        row.account = self.request.account
+        return row
+
+    def get(self, request: TeamRequest, id: int) -> HttpResponse:
+        row = self.find(id)
+        return self.render_form(ContactListForm(initial={"name": row.name}), contact_list=row)
+
+    def save(self, id: int) -> HttpResponse:
+        row, form, user = self.find(id), ContactListForm(self.request.POST), self.request.user
+
+        def act() -> None:
+            write_row(self.find(id, locked=True), form.cleaned_data, by=user)
+
+        if not form.is_valid() or not self.submit_form(form, act):
+            return self.render_form(form, contact_list=row)
+        messages.success(self.request, _("The contact list %(name)s is saved.") % form.cleaned_data)
+        return redirect(reverse("team-contacts", query={"contact_list_id": id}))
+
+    def trash(self, id: int) -> HttpResponse:
+        row = self.find(id)
+        message = _("The contact list %(name)s is in the trash. Its contacts stay.") % {"name": row.name}
+        self.perform(lambda: self.find(id, locked=True).trash(by=self.request.user), success_message=message)
+        return redirect("team-contact-lists")

@@ -7,27 +7,33 @@ from collections.abc import Collection
 from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
 from accounts.layout.settings import parse_id
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
-from core.error_responses import error_response
-from core.pages.base import redirect
+from core.pages.base import redirect, referring_path, safe_path
 from core.rows.access import Access, prepared_access
-from crm.fields.catalogue import fields_of, grouped
+from core.rows.declared import FieldType
+from crm.fields.catalogue import Field, fields_of, grouped
 from crm.resources.models import CRMResource
 from team.bulk.actions import ACTIONS, Action
-from team.fields.facts import as_status, fact_of, shown_fields, with_linked_names
+from team.fields.cells import as_status, cells_of, fact_of, shown_fields, value_in, with_linked_names
+from team.fields.forms import FieldEdit, FieldForm, editable_field
+from team.fields.names import LINKS, Names
 from team.lists.declarations import LISTS
+from team.lists.pages.base import RecordsPage
 from team.menu.pages import ActionsPage, TeamRequest, search_text
 from team.merges.pages import annotate_merges, merge_of_trashed, merge_path, merges_of
-from team.notes.forms import Composer
+from team.notes.pages import Composer
 from team.records.pages.panels import (
+    UserLinksMixin,
     contact_lists_of,
     contacts_of,
     deals_of,
@@ -38,7 +44,6 @@ from team.records.pages.panels import (
     summary_of,
     tasks_of,
 )
-from team.records.pages.user_links import UserLinksMixin
 from team.summaries.models import with_stored_values
 from team.timeline.pages import PAGE_SIZE, timeline_section
 
@@ -48,13 +53,6 @@ class RecordPage(ActionsPage, Composer):
 
     template_name = "team/records/record.html"
     actions = {"trash": "trash", "restore": "restore", "compose": "compose", "tick": "complete_task"}
-
-    def rows(self) -> QuerySet[Model]:
-        """Return the records that the user may access, including those in the trash."""
-        rows: QuerySet[Model] = getattr(self.request.account, self.declaration.collection).accessible_to(
-            self.request.user
-        )
-        return rows
 
     def find(self, id: int) -> CRMResource:
         account, access = self.request.account, self.request.user.access
@@ -73,12 +71,8 @@ class RecordPage(ActionsPage, Composer):
         row = self.find(id)
         if row.trashed_at is not None:
             merge = merge_of_trashed(self.request, row)
-            return self.render(
-                "team/records/record_in_trash.html",
-                row=row,
-                merge=merge,
-                may_restore=merge is None and self.may_restore(row),
-            )
+            may_restore = merge is None and self.may_restore(row)
+            return self.render("team/records/record_in_trash.html", row=row, merge=merge, may_restore=may_restore)
         return self.show(row)
 
     def show(self, row: CRMResource, *, http_status: int = 200, **context: Any) -> HttpResponse:
@@ -110,7 +104,7 @@ class RecordPage(ActionsPage, Composer):
 
     def lock(self, id: int) -> CRMResource:
         """Return the record, locked until the transaction ends."""
-        row: CRMResource = get_object_or_404(self.rows().locked(), id=id)  # type: ignore[attr-defined]
+        row: CRMResource = get_object_or_404(self.accessible_records().locked(), id=id)
         return row
 
     def trash(self, id: int) -> HttpResponse:
@@ -123,19 +117,14 @@ class RecordPage(ActionsPage, Composer):
         return redirect(self.declaration.row_route, id)
 
     def restore(self, id: int) -> HttpResponse:
-        def act() -> bool:
+        def act() -> None:
             row = self.lock(id)
             if row.trashed_at is not None:
                 if not self.may_restore(row):
-                    return False
+                    raise PermissionDenied
                 row.restore()
-            return True
 
-        allowed: list[bool] = []
-        if self.perform(lambda: allowed.append(act())) and allowed[-1]:
-            messages.success(self.request, _("It is restored."))
-        elif allowed and not allowed[-1]:
-            return error_response(self.request, 403)
+        self.perform(act, success_message=_("It is restored."))
         return redirect(self.declaration.row_route, id)
 
     def complete_task(self, id: int) -> HttpResponse:
@@ -175,12 +164,11 @@ class CustomerPage(UserLinksMixin, RecordPage):
     def panels(self, row: Any) -> dict[str, Any]:
         vote_q = search_text(self.request.GET, "vote_q")
         user_links = self.user_links_context(self.link, row.id)
+        user_ids = user_links["linked_users"].confirmed_ids
         return {
             **super().panels(row),
             **user_links,
-            "feedback": feedback_of(
-                self.request, {self.link: row.id}, user_ids=user_links["linked_users"].confirmed_ids
-            ),
+            "feedback": feedback_of(self.request, {self.link: row.id}, user_ids=user_ids),
             "external_ids": external_ids_of(row),
             "merges": merges_of(row),
             "merge_path": merge_path(self.declaration.resource, row.id),
@@ -209,11 +197,8 @@ class ClientPage(CustomerPage):
     declaration = LISTS["client"]
 
     def panels(self, row: CRMResource) -> dict[str, Any]:
-        return {
-            **super().panels(row),
-            "deals": deals_of(self.request, client_id=row.id),
-            "contacts": contacts_of(self.request, row.id),
-        }
+        panels = {"deals": deals_of(self.request, client_id=row.id), "contacts": contacts_of(self.request, row.id)}
+        return super().panels(row) | panels
 
 
 class ContactPage(CustomerPage):
@@ -224,11 +209,8 @@ class ContactPage(CustomerPage):
     actions = {**CustomerPage.actions, "join_list": "join_list", "leave_list": "leave_list"}
 
     def panels(self, row: CRMResource) -> dict[str, Any]:
-        return {
-            **super().panels(row),
-            "deals": deals_of(self.request, contact_id=row.id),
-            "contact_lists": contact_lists_of(self.request, row.id),
-        }
+        lists = contact_lists_of(self.request, row.id)
+        return super().panels(row) | {"deals": deals_of(self.request, contact_id=row.id), "contact_lists": lists}
 
     def join_list(self, id: int) -> HttpResponse:
         return self.change_lists(id, ACTIONS["add_to_contact_list"])
@@ -242,7 +224,7 @@ class ContactPage(CustomerPage):
         def act() -> None:
             sent = {"contact_list_id": parse_id(self.request.POST.get("contact_list_id"))}
             list_id = action.read(sent, self.declaration.resource, account, user)
-            row = get_object_or_404(action.prepare(self.rows().live().locked()), id=id)  # type: ignore[attr-defined]
+            row = get_object_or_404(action.prepare(self.accessible_records().live().locked()), id=id)
             row.account = account
             action.apply([row], list_id, by=user)
 
@@ -257,3 +239,93 @@ class DealPage(RecordPage):
 
     def panels(self, row: Any) -> dict[str, Any]:
         return {**super().panels(row), **stages_of(self.request, row), "external_ids": external_ids_of(row)}
+
+
+class EditFieldPage(RecordsPage):
+    """The form for one field of a record.
+
+    For htmx, the response is the field alone: the form, or the value after it was saved. With the parameter `cell`, the field is the cell
+    of a list. Without JavaScript, the form is a page of its own, which returns to the page with the link (`next`).
+    """
+
+    template_name = "team/records/edit_field.html"
+    record_class: type[RecordPage] = None  # type: ignore[assignment]  # set by each route
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        self.record_page, self.declaration = self.record_class(request=request), self.record_class.declaration
+        return super().dispatch(request, *args, **kwargs)
+
+    @property
+    def is_cell(self) -> bool:
+        return bool(self.request.htmx) and "cell" in self.request.GET
+
+    def find(self, id: int) -> tuple[CRMResource, Field]:
+        """Return the record and the field that the parameter `field` names."""
+        row = self.record_page.find(id)
+        field = editable_field(self.request.account, self.declaration.resource, self.request.GET.get("field", ""))
+        if field is None or row.trashed_at is not None:
+            raise Http404
+        return row, field
+
+    def get(self, request: TeamRequest, id: int) -> HttpResponse:
+        row, field = self.find(id)
+        if request.htmx and "cancel" in request.GET:
+            return self.show_value(row.id, field)
+        q = search_text(request.GET)
+        return self.show_form(row, field, FieldForm(field, request.account, request.user, row, q=q), q=q)
+
+    def post(self, request: TeamRequest, id: int) -> HttpResponse:
+        row, field = self.find(id)
+        q = search_text(request.POST)
+        if request.POST.get("do") == "find":
+            return self.show_form(row, field, FieldForm(field, request.account, request.user, row, q=q), q=q)
+        edit = FieldEdit(request.account, request.user, row, field, request.POST)
+        rows = self.accessible_records().live().filter(id=id)
+        if not edit.save(rows):
+            return self.show_form(row, field, edit.form, q=q, conflict=edit)
+        if not rows.exists():
+            return self.leave(row, reverse(self.declaration.route))
+        if request.htmx:
+            return self.show_value(id, field)
+        messages.success(request, _("%(field)s is saved.") % {"field": field.label})
+        return redirect(self.back(row))
+
+    def back(self, row: CRMResource) -> str:
+        """Return the path of the page with the link to the form: the list, or the page of the record."""
+        record = reverse(self.declaration.row_route, args=[row.id])
+        if self.request.method == "POST":
+            return safe_path(self.request, self.request.POST.get("next"), record)
+        path = referring_path(self.request, record)
+        return record if path.startswith(f"{record}/") else path
+
+    def show_form(
+        self, row: CRMResource, field: Field, form: FieldForm, *, q: str = "", conflict: FieldEdit | None = None
+    ) -> HttpResponse:
+        is_conflict = conflict is not None and conflict.conflicting is not None
+        cell = {"cell": 1} if self.is_cell else {}
+        template = "team/records/field_form.html" if self.request.htmx else self.template_name
+        return self.render(
+            "team/records/cell_form.html" if self.is_cell else template,
+            http_status=422 if form.is_bound else 200,
+            row=row,
+            field=field,
+            form=form,
+            q=q,
+            conflict=conflict if is_conflict else None,
+            edit_path=reverse(self.declaration.edit_route, args=[row.id], query={"field": field.name, **cell}),
+            searches=field.type == FieldType.CLIENT,
+            back=self.back(row),
+        )
+
+    def show_value(self, id: int, field: Field) -> HttpResponse:
+        if not self.is_cell:
+            fact = fact_of(self.record_page.find(id), field)
+            return self.render("team/records/fact.html", fact=fact, focused=True)
+        account, user, declaration = self.request.account, self.request.user, self.declaration
+        columns = {"id", field.column, *declaration.further_columns}
+        values = declaration.rows_of(account, user).filter(id=id).values(*columns).first()
+        if values is None:
+            raise Http404
+        names = Names.read(account, user, [(field.type, value_in(values, field))] if field.type in LINKS else [])
+        [cell] = cells_of(values, [field], names, account.currency, edit_route=declaration.edit_route)
+        return self.render("team/records/cell.html", cell=cell, focused=True)

@@ -22,7 +22,7 @@ from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from forum.posts.models import Post
 from team.fields.names import people_of
 from team.menu.pages import TeamPage, TeamRequest
-from team.tasks.pages.actions import GONE, KINDS, NEXT
+from team.tasks.pages.list import GONE, KINDS, NEXT
 from team.tasks.queries import DEFAULT_TIME, LINKS, all_tasks, time_on
 
 LINK_LABELS = {"client": gettext_lazy("Client"), "contact": gettext_lazy("Contact"), "deal": gettext_lazy("Deal")}
@@ -47,6 +47,7 @@ def add_step(step: str, day: date) -> date:
 
 
 class TaskForm(Form):
+    id_format = "task-%s"
     title = forms.CharField(label=gettext_lazy("Title"), max_length=255)
     task_kind = forms.ChoiceField(label=gettext_lazy("Kind"), choices=[(kind, KINDS[kind][0]) for kind in KINDS])
     day = forms.DateField(
@@ -74,7 +75,7 @@ class TaskForm(Form):
     version = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, people: list[tuple[int, str]], **kwargs: Any) -> None:
-        super().__init__(*args, **{"auto_id": "task-%s", **kwargs})
+        super().__init__(*args, **kwargs)
         self.set_choices("responsible_id", [("", gettext_lazy("Nobody")), *((str(id), name) for id, name in people)])
 
     def clean(self) -> dict[str, object]:
@@ -100,9 +101,7 @@ class TaskForm(Form):
         if reminder not in ("", "other"):
             remind_at = at - timedelta(minutes=int(reminder))
         return {
-            "title": values["title"],
-            "task_kind": values["task_kind"],
-            "content": values["content"],
+            **{name: values[name] for name in ("title", "task_kind", "content")},
             "scheduled_at": at or None,
             "due_day": None if values["time"] else day,
             "remind_at": remind_at,
@@ -116,9 +115,7 @@ class TaskForm(Form):
         minutes = task.remind_at and at and str(int((at - task.remind_at).total_seconds() // 60))
         reminder = "" if task.remind_at is None else minutes if minutes in dict(REMINDERS) else "other"
         return {
-            "title": task.title,
-            "task_kind": task.task_kind,
-            "content": task.content,
+            **{name: getattr(task, name) for name in ("title", "task_kind", "content")},
             "day": task.due_day or (at and at.date()),
             "time": None if task.due_day else at and at.time(),
             "reminder": reminder,
@@ -139,15 +136,14 @@ class TaskFormPage(CreatingPage, TeamPage):
     FOUND = "task-links"
 
     def rows_of(self, link: str) -> Any:
-        rows = getattr(self.request.account, LINKS[link])
-        return rows.live().accessible_to(self.request.user)
+        return getattr(self.request.account, LINKS[link]).live().accessible_to(self.request.user)
 
     def linked(self, ids: dict[str, int | None]) -> list[tuple[str, int, str, str]]:
         """Return the rows that a task belongs to, as (link, id, label, name)."""
         found = []
         for link, id in ids.items():
-            if id is not None and (row := self.rows_of(link).filter(id=id).values_list("name", flat=True).first()):
-                found.append((link, id, str(LINK_LABELS[link]), row))
+            if id is not None and (name := self.rows_of(link).filter(id=id).values_list("name", flat=True).first()):
+                found.append((link, id, str(LINK_LABELS[link]), name))
         return found
 
     def find(self, q: str) -> list[tuple[str, int, str, str]]:
@@ -270,7 +266,6 @@ class TaskFormPage(CreatingPage, TeamPage):
 
 
 def links_of(task: Post) -> dict[str, int | None]:
-    """Return the ids of the client, contact and deal of a task."""
     return {link: getattr(task, f"{link}_id") for link in LINKS}
 
 

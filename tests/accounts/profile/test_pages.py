@@ -5,7 +5,7 @@ from django.utils import translation
 
 from accounts.sessions.models import Session
 from accounts.users.models import User
-from team.tasks.calendar_feeds import CalendarFeed
+from team.tasks.models import CalendarFeed
 from tests.support.factories import PASSWORD, make_user
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor

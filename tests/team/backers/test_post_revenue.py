@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from forum.votes.models import VoteChange
-from team.backers.post_revenue import (
+from team.backers.models import (
     BATCH_SIZE,
     PostRevenue,
     RevenueChange,

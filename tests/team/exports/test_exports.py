@@ -9,7 +9,7 @@ from django.db import OperationalError
 
 from accounts.statuses.models import Status
 from crm.clients.models import Client
-from team.exports import pages, streams
+from team.exports import pages
 from tests.support.factories import make_client, make_contact, make_deal, make_field_definition
 from tests.support.record_lists import select_rows
 from tests.support.tables import table
@@ -104,12 +104,12 @@ def test_telephone_numbers_are_exported_as_they_are(acme):
 
 @table("text", ["=1", "+48 600", "-1", "@a", "\t=1", "\r=1", " =1"])
 def test_formulas_are_guarded(text):
-    assert streams.guarded(text) == f"'{text}"
-    assert streams.guarded(f"a{text}") == f"a{text}"
+    assert pages.guarded(text) == f"'{text}"
+    assert pages.guarded(f"a{text}") == f"a{text}"
 
 
 def test_the_export_has_the_rows_of_the_list_and_no_others(acme, bob, clients, monkeypatch):
-    monkeypatch.setattr(streams, "CHUNK_SIZE", 2)
+    monkeypatch.setattr(pages, "CHUNK_SIZE", 2)
     make_client(acme.alice, "Mine", responsible_id=acme.bob.id)
     make_contact(acme.bob, "Ann")
     make_deal(acme.bob, "Roof", price=5)
@@ -150,5 +150,5 @@ def test_a_file_that_is_cut_off_says_so(acme, bob, clients, monkeypatch):
     def fail(*arguments):
         raise OperationalError
 
-    monkeypatch.setattr(streams, "rows_of", fail)
+    monkeypatch.setattr(pages, "rows_of", fail)
     assert exported(bob, "/app/clients/export.csv")[-1][0].startswith("The file is incomplete")

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from team.reports.charts import round_up, short_number
 from team.reports.queries import REPORTS
+from team.reports.tables import round_up, short_number
 from tests.support.factories import make_deal
 from tests.support.reading import statements
 from tests.support.tables import table

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 from django.utils import timezone
 
-from team.tasks.calendar_feeds import CalendarFeed
-from team.tasks.icalendar import escape, fold
+from team.tasks.models import CalendarFeed
+from team.tasks.pages.calendar import escape, fold
 from tests.support.factories import make_client, make_contact, make_task
 from tests.support.pages import Visitor
 

@@ -2,7 +2,7 @@
 
 from django.utils import timezone
 
-from team.tasks.calendar_feeds import CalendarFeed
+from team.tasks.models import CalendarFeed
 from tests.support.assertions import assert_answered, on_the_wire, read
 from tests.support.factories import make_task
 

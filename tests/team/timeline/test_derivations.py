@@ -7,7 +7,7 @@ from core.db.transactions import in_transaction
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
-from team.backers.post_revenue import RevenueChange
+from team.backers.models import RevenueChange
 from tests.support.factories import make_client, make_contact, make_deal, make_note
 from tests.support.queries import capture_queries
 from tests.support.summaries import recounted, stored

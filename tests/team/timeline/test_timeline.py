@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.users.models import User
 from crm.clients.models import Client
 from crm.contacts.models import Contact
-from team.timeline.logged_entries import MAX_VALUE_LENGTH
+from team.timeline.derivations import MAX_VALUE_LENGTH
 from team.timeline.models import TimelineEntry
 from tests.support.factories import (
     make_client,

@@ -1,6 +1,7 @@
-"""The clients behind suggestions in the lists of the forum: two orders by revenue, filters, and a panel of each row.
+"""The clients behind a suggestion: a page, and a panel on the page of the suggestion for the team.
 
-The stored figures count all clients and deals, so users with limited access have only the filter by segment.
+The lists of the forum have two orders by revenue, filters, and a panel of each row. The stored figures count all clients and deals, so
+users with limited access have only the filter by segment.
 """
 
 from collections.abc import Collection, Mapping
@@ -8,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from django.db.models import Model, QuerySet
-from django.http import QueryDict
+from django.http import Http404, HttpResponse, QueryDict
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, ngettext
 from django.utils.translation import gettext as _
@@ -20,10 +21,51 @@ from core.numbers import plain_text
 from core.pages.formatting import amount_text
 from core.pages.number_fields import answered_text
 from core.pages.templates import render_part
+from forum.forums.requests import ForumUserRequest
 from forum.lists import team_filters
-from team.backers.post_revenue import stored_revenue
+from forum.posts.models import Post
+from forum.team_tools.pages import ForumTeamPage
+from team.backers.models import backers_of, order_by_revenue, revenue_of, stored_revenue, total_revenue
 from team.backers.segments import MIN_CLIENTS, MIN_REVENUE, PARAMETERS, SEGMENT, SuggestionFilter
 from team.lists.saved_views import SavedView, views_of
+
+# The number of clients in the panel, before the link to all of them.
+PANEL_SIZE = 5
+
+
+class BackersPage(ForumTeamPage):
+    """The clients behind a suggestion, those with the highest revenue first. For htmx, the response is the content of the panel."""
+
+    template_name = "team/backers/backers.html"
+
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        post, account, user = self.find(id), request.account, request.user
+        page = self.read_page()
+        is_panel = bool(request.htmx)
+        start, size = (0, PANEL_SIZE) if is_panel else (page.start, page.size)
+        clients = backers_of(account, user, id)
+        number = clients.count()
+        found = order_by_revenue(clients, account, user).values_list("id", "name")
+        rows = list(found[start : start + size]) if number else []
+        if not rows and page.number > 1:
+            raise Http404
+        revenue = revenue_of(account, user, [client_id for client_id, _ in rows]) if rows else {}
+        return self.render(
+            "team/backers/found.html" if is_panel else None,
+            section="suggestions",
+            post=post,
+            number=number,
+            totals=total_revenue(account, user, id) if number else [],
+            clients=[(client_id, name, revenue.get(client_id, [])) for client_id, name in rows],
+            page=page,
+            more=start + size < number,
+            is_panel=is_panel,
+        )
+
+
+def render_backers_panel(request: PageRequest, post: Post) -> SafeString:
+    """Return the panel for the page of a suggestion. JavaScript loads its content, and without it there is a link to the page."""
+    return render_part("team/backers/panel.html", {"post": post}, request)
 
 
 def sees_all_revenue(user: User) -> bool:
@@ -74,9 +116,8 @@ def names_of(found: SuggestionFilter) -> dict[str, str]:
         amount = amount_text(found.min_revenue, found.account.currency)
         names[MIN_REVENUE] = _("Revenue from %(amount)s") % {"amount": f"{amount} {found.account.currency}"}
     if found.min_clients is not None:
-        names[MIN_CLIENTS] = ngettext("At least %(n)d client", "At least %(n)d clients", found.min_clients) % {
-            "n": found.min_clients
-        }
+        number = found.min_clients
+        names[MIN_CLIENTS] = ngettext("At least %(n)d client", "At least %(n)d clients", number) % {"n": number}
     return names
 
 

@@ -1,4 +1,4 @@
-"""The private addresses of the calendars of tasks."""
+"""The private addresses at which calendar programs read tasks."""
 
 from django.db import models, transaction
 from django.utils import timezone

@@ -1,7 +1,16 @@
-"""The clients behind each suggestion, and the sums of their deals, stored for lists and filters.
+"""The clients behind each suggestion and the sums of their deals, computed for one suggestion, and stored for lists and filters.
 
-The stored clients and figures are those of `team.backers.queries` for a user who may access all clients and deals. A suggestion with clients
-has one row in the currency of the account, even without deals, and one for each other currency of its clients' deals.
+A client is behind a suggestion if it, or one of its contacts,
+
+- has a vote that the team cast in its place,
+- is the customer for whom the team wrote the suggestion,
+- is linked to a user who wrote the suggestion or voted for it (`crm.user_links.models`, confirmed links only).
+
+The suggestions that were merged into it count as well: a merge copies their votes, and their authors are looked up here. A user counts
+only the clients and the deals that they may access.
+
+The stored clients and figures are those for a user who may access all clients and deals. A suggestion with clients has one row in the
+currency of the account, even without deals, and one for each other currency of its clients' deals.
 
 The rows on which the figures depend are queued when these change: by `team.backers.revenue_changes`, and for votes by the forum
 (`VoteChange`). A job computes the figures of the affected suggestions within about a minute. The queues are committed with the change, so no
@@ -10,26 +19,30 @@ change is missed.
 
 from collections import Counter, defaultdict
 from collections.abc import Collection
+from dataclasses import asdict, astuple
 from decimal import Decimal
 from itertools import groupby, islice
 from typing import Any
 
 from django.db import connection, models, transaction
-from django.db.models import F, Func, Q, QuerySet, Value, Window
-from django.db.models.functions import Now, RowNumber
+from django.db.models import F, Func, Model, OuterRef, Q, QuerySet, Subquery, Value, Window
+from django.db.models.functions import Coalesce, Now, RowNumber
 
 from accounts.account.models import Account
 from accounts.users.models import User
+from core.api.paging import ListPage
 from core.db import locks
+from core.db.arrays import equals_any_of
 from core.db.tenancy import foreign_object
 from core.jobs.registry import has_time_left, periodic_job
-from crm.clients.models import Client
+from crm.clients.models import Client, ClientQuerySet
+from crm.contacts.models import ContactQuerySet
 from forum.posts.models import Post
-from team.backers.queries import backers_of, total_revenue, values_of
-from team.summaries.revenue import FIGURES, Revenue, as_revenue, order_by_currency, revenue_by
+from team.summaries.models import FIGURES, Revenue, as_revenue, order_by_currency, revenue_by
 
 # The number of queued rows that one transaction processes.
 BATCH_SIZE = 100
+RowIds = QuerySet[Any, Any] | Collection[int]
 
 
 class PostBacker(models.Model):
@@ -112,10 +125,65 @@ class RevenueChange(models.Model):
         return f"{self.kind} {self.row_id}"
 
 
-# Reading
+# The clients behind a suggestion
 
 
-def sort_by(column: str, posts: QuerySet[models.Model], account: Account) -> QuerySet[models.Model]:
+def customers_of(account: Account, post_id: int) -> tuple[QuerySet[Model], ...]:
+    """Return the rows whose columns `client_id` and `contact_id` name the customers behind a suggestion."""
+    posts = account.posts.live().filter(Q(id=post_id) | Q(duplicate_from_id=post_id))
+    voters = values_of("user_id", posts, account.votes.filter(post_id=post_id))
+    links = account.user_links.confirmed().filter(equals_any_of("user_id", voters))
+    return posts, account.proxy_votes.filter(post_id=post_id), links
+
+
+def backers_of(account: Account, user: User, post_id: int) -> ClientQuerySet:
+    """Return the clients behind a suggestion that the user may access."""
+    customers = customers_of(account, post_id)
+    contacts = account.contacts.live().filter(equals_any_of("id", values_of("contact_id", *customers)))
+    ids = values_of("client_id", *customers, contacts)
+    return account.clients.live().accessible_to(user).filter(equals_any_of("id", ids))
+
+
+def backing_contacts_of(account: Account, user: User, post_id: int) -> ContactQuerySet:
+    """Return the contacts behind a suggestion that the user may access."""
+    ids = values_of("contact_id", *customers_of(account, post_id))
+    return account.contacts.live().accessible_to(user).filter(equals_any_of("id", ids))
+
+
+def values_of(column: str, *querysets: QuerySet[Model]) -> QuerySet[Model, object]:
+    """Return the values of a column in the rows of several querysets, for a subquery."""
+    first, *others = (rows.order_by().values(column) for rows in querysets)
+    return first.union(*others, all=True)
+
+
+def revenue_of(account: Account, user: User, client_ids: Collection[int]) -> dict[int, list[Revenue]]:
+    """Return the revenue of each client that has open or won deals, with one statement."""
+    rows = revenue_by(account, user.access, "client_id", "currency", client_id__in=client_ids)
+    found: defaultdict[int, list[Revenue]] = defaultdict(list)
+    for row in order_by_currency(account, rows, "client_id"):
+        found[row["client_id"]].append(as_revenue(row))
+    return dict(found)
+
+
+def total_revenue(account: Account, user: User, post_id: int) -> list[Revenue]:
+    """Return the revenue of all clients behind a suggestion, per currency. Sums of different currencies are never added."""
+    clients = backers_of(account, user, post_id).order_by().values("id")
+    rows = revenue_by(account, user.access, "currency", client_id__in=clients)
+    return [as_revenue(row) for row in order_by_currency(account, rows)]
+
+
+def order_by_revenue(clients: QuerySet[Model], account: Account, user: User) -> QuerySet[Model]:
+    """Order clients by the sum of their open and won deals in the currency of the account, the highest first."""
+    revenue = revenue_by(account, user.access, "client_id", client_id=OuterRef("id"), currency=account.currency)
+    total = revenue.annotate(total=F("open_sum") + F("won_sum")).values("total")[:1]
+    found: QuerySet[Model] = clients.annotate(total=Coalesce(Subquery(total), Decimal(0))).order_by("-total", "id")
+    return found
+
+
+# Reading the stored figures
+
+
+def sort_by(column: str, posts: QuerySet[Model], account: Account) -> QuerySet[Model]:
     """Order the posts of a forum by a column of their figures, the highest first. Posts without clients are left out."""
     # The forum is a column of the index for the order.
     rows = posts.filter(revenues__currency=account.currency, revenues__forum_id=F("forum_id"))
@@ -123,24 +191,19 @@ def sort_by(column: str, posts: QuerySet[models.Model], account: Account) -> Que
 
 
 def page_by(
-    column: str, posts: QuerySet[models.Model], account: Account, forum_ids: Collection[int], *, start: int, stop: int
+    column: str, posts: QuerySet[Model], account: Account, forum_ids: Collection[int], page: ListPage
 ) -> list[int]:
-    """Return the ids of the posts from `start` to `stop`, and one more if there are more, in the order of `sort_by` over several forums.
+    """Return the ids of a page of the posts, and one more if there are more, in the order of `sort_by` over several forums.
 
     Each forum has a limit of its own, because the index of the order has the forum before the column.
     """
-    parts = [
-        sort_by(column, posts.filter(forum_id=id), account).values(
-            order_key=F(f"revenues__{column}"), order_id=F("id")
-        )[:stop]
-        for id in forum_ids
-    ]
+    keys = {"order_key": F(f"revenues__{column}"), "order_id": F("id")}
+    parts = [sort_by(column, posts.filter(forum_id=id), account).values(**keys)[: page.stop] for id in forum_ids]
     if not parts:
         return []
     first, *others = parts
-    found = first.union(*others, all=True) if others else first
-    rows = found.order_by("-order_key", "-order_id") if others else found
-    return [row["order_id"] for row in rows[start:stop]]
+    rows = first.union(*others, all=True).order_by("-order_key", "-order_id") if others else first
+    return [row["order_id"] for row in rows[page.start : page.stop]]
 
 
 def stored_revenue(account: Account, post_ids: Collection[int]) -> dict[int, tuple[int, list[Revenue]]]:
@@ -161,11 +224,9 @@ def top_revenue(account: Account, user: User, number: int) -> list[tuple[int, in
         return accessible_top_revenue(account, user, number)
     rank = Window(RowNumber(), partition_by="currency", order_by=[F("total").desc(), F("post_id").desc()])
     rows = account.post_revenues.filter(Q(open_deals__gt=0) | Q(won_deals__gt=0)).annotate(rank=rank)
-    found = rows.filter(rank__lte=number).order_by("currency", "rank")
-    return [
-        (row["post_id"], row["clients"], as_revenue(row))
-        for row in found.values("post_id", "clients", "currency", *FIGURES)
-    ]
+    columns = ("post_id", "clients", "currency", *FIGURES)
+    found = rows.filter(rank__lte=number).order_by("currency", "rank").values(*columns)
+    return [(row["post_id"], row["clients"], as_revenue(row)) for row in found]
 
 
 def accessible_top_revenue(account: Account, user: User, number: int) -> list[tuple[int, int, Revenue]]:
@@ -191,16 +252,12 @@ def accessible_top_revenue(account: Account, user: User, number: int) -> list[tu
 # Updating
 
 
-def posts_of_users(
-    account: Account, users: QuerySet[Any, Any] | Collection[int]
-) -> list[QuerySet[models.Model, object]]:
+def posts_of_users(account: Account, users: RowIds) -> list[QuerySet[Model, object]]:
     votes = account.votes.filter(user_id__in=users)
     return [values_of("post_id", votes), values_of("id", account.posts.without_tasks().filter(user_id__in=users))]
 
 
-def posts_of_customers(
-    account: Account, column: str, ids: QuerySet[Any, Any] | Collection[int]
-) -> list[QuerySet[models.Model, object]]:
+def posts_of_customers(account: Account, column: str, ids: RowIds) -> list[QuerySet[Model, object]]:
     """Return queries for the posts that clients or contacts are behind. `column` is `client_id` or `contact_id`."""
     condition = {f"{column}__in": ids}
     users = values_of("user_id", account.user_links.confirmed().filter(**condition))
@@ -211,9 +268,7 @@ def posts_of_customers(
     ]
 
 
-def affected_posts(
-    account: Account, kind: str, ids: QuerySet[Any, Any] | Collection[int]
-) -> list[QuerySet[models.Model, object]]:
+def affected_posts(account: Account, kind: str, ids: RowIds) -> list[QuerySet[Model, object]]:
     """Return queries for the ids of posts whose figures depend on rows of a kind."""
     if kind == RevenueChange.Kind.USER:
         return posts_of_users(account, ids)
@@ -225,7 +280,7 @@ def affected_posts(
     return [values_of("post_id", account.post_revenues.all())]
 
 
-def queue_affected_posts(account: Account, kind: str, ids: QuerySet[Any, Any] | Collection[int]) -> None:
+def queue_affected_posts(account: Account, kind: str, ids: RowIds) -> None:
     first, *others = affected_posts(account, kind, ids)
     found = first.union(*others) if others else first
     changes = (
@@ -258,21 +313,13 @@ def update_post(account: Account, post_id: int) -> None:
     stored = set(backers.values_list("client_id", flat=True))
     if stored - client_ids:
         backers.filter(client_id__any=list(stored - client_ids)).delete()
-    PostBacker.objects.bulk_create(
-        [PostBacker(account=account, post_id=post_id, client_id=id) for id in client_ids - stored], batch_size=1000
-    )
+    added = [PostBacker(account=account, post_id=post_id, client_id=id) for id in client_ids - stored]
+    PostBacker.objects.bulk_create(added, batch_size=1000)
     account.post_revenues.filter(post_id=post_id).exclude(currency__in=revenue).delete()
     PostRevenue.objects.bulk_create(
         [
-            PostRevenue(
-                account=account,
-                post_id=post_id,
-                forum_id=forum_id,
-                currency=currency,
-                clients=len(client_ids),
-                **{name: getattr(total, name) for name in FIGURES},
-            )
-            for currency, total in revenue.items()
+            PostRevenue(account=account, post_id=post_id, forum_id=forum_id, clients=len(client_ids), **asdict(total))
+            for total in revenue.values()
             if forum_id is not None
         ],
         update_conflicts=True,
@@ -350,3 +397,51 @@ def update_post_revenues() -> None:
         if account_id is None:
             return
         process_batch(account_id)
+
+
+# Comparing
+
+
+def recount_posts(account_id: int, *, repair: bool) -> list[int]:
+    """Compare the stored clients and figures of all suggestions. Return the ids of those that differ. With `repair`, write them.
+
+    A suggestion that differs is compared again after its queued changes, which are no errors.
+    """
+    account = Account.objects.get(id=account_id)
+    process_queue(account_id)
+    ids = [id for id in posts_with_clients(account) if differs(account, id)]
+    if ids:
+        process_queue(account_id)
+    found = []
+    for id in ids:
+        with transaction.atomic():
+            locks.acquire(revenue_lock(account_id))
+            if differs(account, id):
+                found.append(id)
+                if repair:
+                    update_post(account, id)
+    return found
+
+
+def process_queue(account_id: int) -> None:
+    queue_voted_posts()
+    while process_batch(account_id):
+        pass
+
+
+def posts_with_clients(account: Account) -> list[int]:
+    """Return the ids of the suggestions that have stored clients or figures, or whose customers, authors or voters may be clients."""
+    first, *others = affected_posts(account, RevenueChange.Kind.CLIENT, values_of("id", account.clients.all()))
+    others += [values_of("post_id", rows.all()) for rows in (account.post_backers, account.post_revenues)]
+    found = first.union(*others).values_list(first.query.values_select[0], flat=True)
+    # A suggestion that was merged into another one counts for that one.
+    merged = account.posts.filter(id__any=list(found)).values_list("id", "duplicate_from_id")
+    return sorted({duplicate_from_id or id for id, duplicate_from_id in merged})
+
+
+def differs(account: Account, post_id: int) -> bool:
+    forum_id, client_ids, revenue = figures_of(account, post_id)
+    backers = account.post_backers.filter(post_id=post_id).values_list("client_id", flat=True)
+    rows = account.post_revenues.filter(post_id=post_id).values_list("forum_id", "clients", "currency", *FIGURES)
+    expected = {(forum_id, len(client_ids), *astuple(total)) for total in revenue.values()}
+    return set(backers) != client_ids or set(rows) != expected
