@@ -6,8 +6,23 @@ from core import rooms
 class ForumConfig(rooms.Room):
     name = "forum"
     subjects = (
-        *("forums", "activities", "categories", "texts", "lists", "previews", "votes", "follows", "comments", "posts"),
-        *("team_tools", "customers", "content_reports", "notifications", "inbox", "blocking", "xml"),
+        "forums",
+        "activities",
+        "categories",
+        "texts",
+        "lists",
+        "previews",
+        "votes",
+        "follows",
+        "comments",
+        "posts",
+        "team_tools",
+        "customers",
+        "content_reports",
+        "notifications",
+        "inbox",
+        "blocking",
+        "xml",
     )
     field_labels = {
         "addresses": _("e-mails and domains"),

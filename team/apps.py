@@ -10,8 +10,22 @@ class Team(rooms.Room):
     # The figures of suggestions are queued after the entries and the summaries are written, so timeline comes before backers. After a
     # change of an outcome or of the currency, backers come before summaries.
     subjects = (
-        *("timeline", "backers", "summaries", "menu", "fields", "search", "tasks", "notes"),
-        *("lists", "exports", "board", "merges", "bulk", "mailings", "reports", "records"),
+        "timeline",
+        "backers",
+        "summaries",
+        "menu",
+        "fields",
+        "search",
+        "tasks",
+        "notes",
+        "lists",
+        "exports",
+        "board",
+        "merges",
+        "bulk",
+        "mailings",
+        "reports",
+        "records",
     )
     field_labels = {
         "action": _("action"),

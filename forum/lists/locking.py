@@ -20,9 +20,22 @@ class LockablePost(TenantModel, Trashable):
 
     # The fields that `lock` reads again, because they may have changed since the row was read.
     RELOADED_FIELDS = (
-        *("forum_id", "category_id", "private", "kind", "approved", "status_id", "closed", "votes_cache"),
-        *("comments_cache", "internal_comments_cache", "handled_at", "answered_at"),
-        *("duplicate_from_id", "status_before_merge_id", "closed_before_merge", "trashed_at"),
+        "forum_id",
+        "category_id",
+        "private",
+        "kind",
+        "approved",
+        "status_id",
+        "closed",
+        "votes_cache",
+        "comments_cache",
+        "internal_comments_cache",
+        "handled_at",
+        "answered_at",
+        "duplicate_from_id",
+        "status_before_merge_id",
+        "closed_before_merge",
+        "trashed_at",
     )
 
     # The original that this post was merged into.

@@ -90,8 +90,18 @@ POST_IN_LIST = ElementType(
 )
 POST = ElementType(
     "post",
-    *("agent", "category_id", "comments_cache", "content", "created_at", "id", "kind", "responsible_id", "status"),
-    *("title", "updated_at", "votes_cache"),
+    "agent",
+    "category_id",
+    "comments_cache",
+    "content",
+    "created_at",
+    "id",
+    "kind",
+    "responsible_id",
+    "status",
+    "title",
+    "updated_at",
+    "votes_cache",
 )
 COMMENT = ElementType("comment", "agent", "comment", "created_at", "id", "kind", "updated_at")
 CATEGORY = ElementType("category", "id", "name")

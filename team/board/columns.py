@@ -267,8 +267,15 @@ def _cards(account_id: int, ids: list[int], responsible_ids: Collection[int] | N
     clients = account.clients.live().limited_to(access).filter(id=OuterRef("client_id"))
     deals = account.deals.live().limited_to(access).filter(id__any=ids)
     found: QuerySet[Model, object] = deals.values(
-        *("id", "name", "client_id", "price", "currency", "responsible_id"),
-        *("expected_close_date", "stage_entered_at", "board_position"),
+        "id",
+        "name",
+        "client_id",
+        "price",
+        "currency",
+        "responsible_id",
+        "expected_close_date",
+        "stage_entered_at",
+        "board_position",
         column_id=COLUMN_ID,
         client_name=Subquery(clients.values("name")),
         responsible_name=name_of_user("responsible_id"),

@@ -24,8 +24,19 @@ DEFAULT_TIME = time(9)
 # The links of a task, with the related name of the rows on the account.
 LINKS = {"client": "clients", "contact": "contacts", "deal": "deals"}
 COLUMNS = (
-    *("id", "title", "task_kind", "scheduled_at", "due_day", "closed", "completed_at", "priority", "comments_cache"),
-    *("responsible_id", "client_id", "contact_id", "deal_id"),
+    "id",
+    "title",
+    "task_kind",
+    "scheduled_at",
+    "due_day",
+    "closed",
+    "completed_at",
+    "priority",
+    "comments_cache",
+    "responsible_id",
+    "client_id",
+    "contact_id",
+    "deal_id",
 )
 
 

@@ -151,7 +151,10 @@ class InboxPage(ForumTeamPage):
         columns = ("id", "title", "kind", "private", "approved", "votes_cache", "comments_cache", "created_at")
         rows = posts.values(
             *columns,
-            *("updated_at", "status__code", "status__name", "status__color"),
+            "updated_at",
+            "status__code",
+            "status__name",
+            "status__color",
             beginning=Left("content", EXCERPT_SOURCE_LENGTH),
             nick=F("user__name"),
             login=F("user__login"),

@@ -36,9 +36,22 @@ if TYPE_CHECKING:
 # Lengths in characters: of the Markdown that an excerpt is made from, and of an excerpt.
 EXCERPT_SOURCE_LENGTH, EXCERPT_LENGTH = 600, 200
 COLUMNS = (
-    *("id", "title", Left("content", EXCERPT_SOURCE_LENGTH), "status__code", "status__name", "status__color"),
-    *("votes_cache", "comments_cache", "created_at", "user__name", "private", "kind", "approved", "tags"),
-    *("client_id", "contact_id"),
+    "id",
+    "title",
+    Left("content", EXCERPT_SOURCE_LENGTH),
+    "status__code",
+    "status__name",
+    "status__color",
+    "votes_cache",
+    "comments_cache",
+    "created_at",
+    "user__name",
+    "private",
+    "kind",
+    "approved",
+    "tags",
+    "client_id",
+    "contact_id",
 )
 NAMES = tuple(column if isinstance(column, str) else "content" for column in COLUMNS)
 

@@ -40,9 +40,14 @@ MAX_HTML_LENGTH = 16_384
 # One statement reads all posts of the sitemap.
 MAX_SITEMAP_POSTS = 1000
 COLUMNS = (
-    *("id", "title", Left("content", EXCERPT_SOURCE_LENGTH)),
+    "id",
+    "title",
+    Left("content", EXCERPT_SOURCE_LENGTH),
     Case(When(LessThanOrEqual(Length("content_html"), MAX_HTML_LENGTH), then="content_html")),
-    *("created_at", "updated_at", "user__name", "tags"),
+    "created_at",
+    "updated_at",
+    "user__name",
+    "tags",
 )
 
 
