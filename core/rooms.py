@@ -5,7 +5,7 @@ The service finds these parts of a subject by their names, so that no list of a 
 - `models`, and `jobs`
 - `registration`, which registers the subject with lower rooms: resources, menu entries, signals, followers of changes
 - `urls` with `urlpatterns`, beside the routes of its resources (`core.registry`)
-- `openapi` and `openapi.yaml`, the schemas, texts and examples of its operations
+- `openapi.yaml`, the texts and examples of its operations in the OpenAPI document
 - `template_functions`, `templates/` and `static/`
 
 A room without subjects, such as `webhooks`, has these parts itself.

@@ -13,7 +13,7 @@ MAX_LINES = 400
 ROOMS = ("core", "accounts", "forum", "crm", "webhooks", "team")
 # Django and `core.rooms` find these by their names. No other part of a room imports them.
 FOUND_BY_NAME = {"apps", "management", "migrations"}
-MODULES_FOUND_BY_NAME = {"openapi", "registration", "urls"}
+MODULES_FOUND_BY_NAME = {"registration", "urls"}
 # The arrows from a part of a room to the parts that it imports.
 Arrows = dict[str, set[str]]
 

@@ -28,7 +28,6 @@ from core.http.requests import RequestOfPage
 from core.openapi.operations import COMPONENTS
 from core.openapi.schema import DocumentSchema, PageSchema
 from core.openapi.values import JSONSchema
-from core.rooms import import_modules
 
 
 def resolve(definition: JSONSchema) -> JSONSchema:
@@ -157,8 +156,6 @@ class SwaggerViewSet(PublicViewSet):
 def document() -> JSONSchema:
     """Return the document, in English whatever the active language is."""
     with override(settings.LANGUAGE_CODE):
-        # The module `openapi` of each subject registers schemas, and texts that are translated on pages.
-        list(import_modules("openapi"))
         schema: JSONSchema = SchemaGenerator().get_schema(request=None, public=True)
     order_for_readers(schema)
     return schema
