@@ -31,44 +31,25 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 # Production needs these three settings. `config.apps` reports those that are not set.
 SECRET_KEY = _read("SECRET_KEY", "", "The secret key for signatures; at least 50 random characters.")
-BASE_DOMAIN = _read(
-    "BASE_DOMAIN", "localhost", "The domain of all accounts: the account acme has the address acme.BASE_DOMAIN.", domain
-)
-FORUM_DOMAINS = _read(
-    "FORUM_DOMAINS",
-    "proven",
-    "Which domains of forums count: `proven` ones, or with `trusted` all, because only the operator adds domains.",
-    one_of("proven", "trusted"),
-)
+_text = "The domain of all accounts: the account acme has the address acme.BASE_DOMAIN."
+BASE_DOMAIN = _read("BASE_DOMAIN", "localhost", _text, domain)
+_text = "Which domains of forums count: `proven` ones, or with `trusted` all, because only the operator adds domains."
+FORUM_DOMAINS = _read("FORUM_DOMAINS", "proven", _text, one_of("proven", "trusted"))
 _database = _read("DATABASE_URL", "", "The address of the PostgreSQL database, version 15 or later.", database) or {}
-DATABASE_POOLER = _read(
-    "DATABASE_POOLER",
-    "off",
-    "Set to on if DATABASE_URL is the address of PgBouncer. It does not pass on session settings, so set them for the role.",
-    boolean,
-)
+_text = "Set to on if DATABASE_URL is the address of PgBouncer. It does not pass on session settings, so set them for the role."
+DATABASE_POOLER = _read("DATABASE_POOLER", "off", _text, boolean)
 
-_https = _read(
-    "HTTPS",
-    "on",
-    "Set to on if people and clients reach the service by https; with `pages`, API clients may use plain http too.",
-    https_mode,
-)
+_text = "Set to on if people and clients reach the service by https; with `pages`, API clients may use plain http too."
+_https = _read("HTTPS", "on", _text, https_mode)
 HTTPS = _https != "off"
 # Clients of an older server send requests to http://, and a redirect would lose the body of a POST.
 HTTPS_FOR_PAGES_ONLY = _https == "pages"
-TRUST_PROXY = _read(
-    "TRUST_PROXY",
-    "off",
-    "The header of a proxy with the client's address and scheme: forwarded, x-forwarded, or off; see docs/operating.md.",
-    proxy_mode,
+_text = (
+    "The header of a proxy with the client's address and scheme: forwarded, x-forwarded, or off; see docs/operating.md."
 )
-_mail = _read(
-    "EMAIL_URL",
-    "console:",
-    "The mail server, such as smtp://user:password@host:587/?tls=True. By default, e-mails are written to the log.",
-    _parse_email_url,
-)
+TRUST_PROXY = _read("TRUST_PROXY", "off", _text, proxy_mode)
+_text = "The mail server, such as smtp://user:password@host:587/?tls=True. By default, e-mails are written to the log."
+_mail = _read("EMAIL_URL", "console:", _text, _parse_email_url)
 DEFAULT_FROM_EMAIL = _read("EMAIL_FROM", "Rostrum <noreply@localhost>", "The sender of e-mails.")
 EMAIL_BACKEND, EMAIL_HOST, EMAIL_PORT = _mail["EMAIL_BACKEND"], _mail["EMAIL_HOST"], _mail["EMAIL_PORT"]
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = _mail["EMAIL_HOST_USER"] or "", _mail["EMAIL_HOST_PASSWORD"] or ""
@@ -79,63 +60,37 @@ EMAIL_FILE_PATH = _mail.get("EMAIL_FILE_PATH") or None
 EMAIL_TIMEOUT = _mail["EMAIL_TIMEOUT"] or 10
 _level = one_of("DEBUG", "INFO", "WARNING", "ERROR")
 LOG_LEVEL = _read("LOG_LEVEL", "INFO", "The lowest level that is logged: DEBUG, INFO, WARNING or ERROR.", _level)
-LOG_QUERIES = _read(
-    "LOG_QUERIES",
-    "off",
-    "Set to on to log personal data in query strings: the values of q, email and external ids.",
-    boolean,
-)
-STATEMENT_TIMEOUT = _read(
-    "STATEMENT_TIMEOUT", "15", "The number of seconds after which the database cancels a statement.", number(minimum=1)
-)
-RATE_LIMIT = _read(
-    "RATE_LIMIT", "600", "The requests that each token or user may make per minute; 0 for no limit.", _count
-)
-FAILED_LOGIN_LIMIT = _read(
-    "FAILED_LOGIN_LIMIT",
-    "60",
-    "The failed logins per hour for each user and each client address; 0 for no limit.",
-    _count,
-)
-ACCOUNT_LIMIT = _read(
-    "ACCOUNT_LIMIT", "10", "The accounts that each partner may create per minute; 0 for no limit.", _count
-)
-_reachable = "Private networks and further ports that webhooks may reach; for example 10.0.0.0/8:8080."
-WEBHOOK_ALLOW = _read("WEBHOOK_ALLOW", "", _reachable, networks) or ()
-EMAIL_LIMIT_PER_ADDRESS = _read(
-    "EMAIL_LIMIT_PER_ADDRESS",
-    "30",
-    "The e-mails with notifications per hour to each address; further ones are delayed. 0 for no limit.",
-    _count,
-)
-EMAIL_LIMIT_PER_ACCOUNT = _read(
-    "EMAIL_LIMIT_PER_ACCOUNT",
-    "5000",
-    "The e-mails with notifications or messages to customers per hour of each account; further ones are delayed. 0 for no limit.",
-    _count,
-)
-INVITATION_LIMIT = _read(
-    "INVITATION_LIMIT", "100", "The invitations that each account may send per hour; 0 for no limit.", _count
-)
-INVITATION_LIMIT_OF_NEW_ACCOUNTS = _read(
-    "INVITATION_LIMIT_OF_NEW_ACCOUNTS",
-    "20",
-    "The invitations that an account may send per hour in its first week; 0 for no limit.",
-    _count,
-)
+_text = "Set to on to log personal data in query strings: the values of q, email and external ids."
+LOG_QUERIES = _read("LOG_QUERIES", "off", _text, boolean)
+_text = "The number of seconds after which the database cancels a statement."
+STATEMENT_TIMEOUT = _read("STATEMENT_TIMEOUT", "15", _text, number(minimum=1))
+_text = "The requests that each token or user may make per minute; 0 for no limit."
+RATE_LIMIT = _read("RATE_LIMIT", "600", _text, _count)
+_text = "The failed logins per hour for each user and each client address; 0 for no limit."
+FAILED_LOGIN_LIMIT = _read("FAILED_LOGIN_LIMIT", "60", _text, _count)
+_text = "The accounts that each partner may create per minute; 0 for no limit."
+ACCOUNT_LIMIT = _read("ACCOUNT_LIMIT", "10", _text, _count)
+_text = "Private networks and further ports that webhooks may reach; for example 10.0.0.0/8:8080."
+WEBHOOK_ALLOW = _read("WEBHOOK_ALLOW", "", _text, networks) or ()
+_text = "The e-mails with notifications per hour to each address; further ones are delayed. 0 for no limit."
+EMAIL_LIMIT_PER_ADDRESS = _read("EMAIL_LIMIT_PER_ADDRESS", "30", _text, _count)
+_text = "The e-mails with notifications or messages to customers per hour of each account; further ones are delayed. 0 for no limit."
+EMAIL_LIMIT_PER_ACCOUNT = _read("EMAIL_LIMIT_PER_ACCOUNT", "5000", _text, _count)
+_text = "The invitations that each account may send per hour; 0 for no limit."
+INVITATION_LIMIT = _read("INVITATION_LIMIT", "100", _text, _count)
+_text = "The invitations that an account may send per hour in its first week; 0 for no limit."
+INVITATION_LIMIT_OF_NEW_ACCOUNTS = _read("INVITATION_LIMIT_OF_NEW_ACCOUNTS", "20", _text, _count)
 
 # Defaults for the arguments of `serve`.
 PORT = _read("PORT", "8000", "The port to listen on.", _port)
 HOST = _read("HOST", "127.0.0.1", "The address to listen on.")
-PUBLIC_PORT = _read(
-    "PUBLIC_PORT",
-    "",
-    "The port in printed addresses and in links of e-mails, if people reach the service at a port other than 443 or 80.",
-    _port,
+_text = (
+    "The port in printed addresses and in links of e-mails, if people reach the service at a port other than 443 or 80."
 )
+PUBLIC_PORT = _read("PUBLIC_PORT", "", _text, _port)
 WORKERS = _read("WORKERS", "", "The number of worker processes.", number(minimum=1, maximum=256))
-_wait = "The number of seconds that a starting service waits for its database."
-DATABASE_WAIT = _read("DATABASE_WAIT", "60", _wait, number(minimum=0, maximum=3600))
+_text = "The number of seconds that a starting service waits for its database."
+DATABASE_WAIT = _read("DATABASE_WAIT", "60", _text, number(minimum=0, maximum=3600))
 
 DEBUG = False
 
