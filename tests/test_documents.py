@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.urls import get_resolver
 
 from accounts.account.models import Account
-from config.demo.account import demo_password, demo_token
+from config.management.commands.demo import demo_password, demo_token
 from core.search.declaration import searched_models
 from tests.support.client import Client
 from tests.support.examples import ROOT, UPDATING, Example, compare_pasted, paste, run_document

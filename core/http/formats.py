@@ -227,9 +227,7 @@ def _has_value(target: object, keys: list[str]) -> bool:
     A list in an object accepts any number of values.
     """
     for key in keys:
-        if not key:
-            return False
-        if not isinstance(target, dict) or key not in target:
+        if not key or not isinstance(target, dict) or key not in target:
             return False
         target = target[key]
     return True

@@ -1,16 +1,51 @@
+import hashlib
+import hmac
 import shlex
 from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth.hashers import check_password
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import transaction
 from django.urls import reverse
 
 from accounts.account.models import Account
+from accounts.account_creation.creation import create_account
 from accounts.hosts.names import full_name
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
-from config.demo import account as demo
+from config.demo.builder import DemoBuilder
+from config.demo.crm import CRMBuilder
+
+PREFIX = LOGIN = "demo"
+
+
+def demo_password() -> str:
+    return _derived("demo password", 16)
+
+
+def demo_token() -> str:
+    return f"{_derived('demo token', APIToken.SECRET_LENGTH)}/{PREFIX}"
+
+
+def _derived(purpose: str, length: int) -> str:
+    """Return a secret that is derived from SECRET_KEY. It is not stored, and is the same after a restart."""
+    digest = hmac.digest(settings.SECRET_KEY.encode(), purpose.encode(), hashlib.sha512)
+    return "".join(APIToken.ALPHABET[byte % len(APIToken.ALPHABET)] for byte in digest[:length])
+
+
+@transaction.atomic
+def create_demo_account(*, bare: bool) -> Account:
+    """Create the demo account. A bare account has only the suggestions that docs/interface.md shows."""
+    names = {"prefix": PREFIX, "login": LOGIN, "name": "Demo", "email": "demo@example.com"}
+    account, owner, _token = create_account(**names, password=demo_password(), partner_key="demo-partner")
+    account.tokens.all().delete()
+    APIToken.objects.make(owner, token=demo_token(), label="Demo")
+    builder = DemoBuilder(account, owner)
+    builder.add_first_posts()
+    if not bare:
+        builder.add_everything_else(lambda demo: CRMBuilder(demo).build())
+    return account
 
 
 class Command(BaseCommand):
@@ -26,9 +61,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, port: int, env: Path | None = None, bare: bool = False, **options: object) -> None:
-        account = Account.objects.filter(prefix=demo.PREFIX).first() or demo.create_demo_account(bare=bare)
-        owner = account.users.get(login_key=demo.LOGIN)
-        password, token = demo.demo_password(), demo.demo_token()
+        account = Account.objects.filter(prefix=PREFIX).first() or create_demo_account(bare=bare)
+        owner = account.users.get(login_key=LOGIN)
+        password, token = demo_password(), demo_token()
         variables = {"BASE_URL": f"http://localhost:{port}", "PASSWORD": password, "API_TOKEN": token}
         if not check_password(password, owner.password):
             password = "(changed since)"  # noqa: S105
