@@ -14,6 +14,7 @@ from django.urls import get_resolver
 
 from accounts.account.models import Account
 from config.management.commands.demo import demo_password, demo_token
+from core.registry import registry
 from core.search.declaration import searched_models
 from tests.support.client import Client
 from tests.support.examples import ROOT, UPDATING, Example, compare_pasted, paste, run_document
@@ -49,6 +50,46 @@ def test_examples_of_the_interface_cover_every_route(demo):
     # The API examples in the settings show the routes of a resource that is nothing but its declaration.
     declared = {(row.method, row.route) for row in TABLE if row.is_derived}
     assert routes() - declared - {route_of(example) for example in examples} == set()
+
+
+def test_the_interface_lists_the_resources():
+    path = ROOT / "docs" / "interface.md"
+    head, start, rest = path.read_text().partition("| key | resources | kept in the trash |\n|---|---|---|\n")
+    table, end, tail = rest.partition("\n### Changes")
+    rows = [
+        f"| `{resource.key}` | {str(resource.plural_label).lower()} | {'yes' if resource.is_trashable else ''} |\n"
+        for resource in registry
+    ]
+    if UPDATING:
+        table = "".join(rows)
+        path.write_text(f"{head}{start}{table}{end}{tail}")
+    assert table.strip("\n").split("\n") == "".join(rows).strip("\n").split("\n")
+
+
+# The names of resources in the table of filters, where they differ from those on pages.
+NAMES_OF_LISTS = {"suggestions and tasks": "posts", "fields": "field definitions"}
+# Filters that several lists have.
+COMMON_FILTERS = {"q", "tag", "updated_since", "external_ids", "email"}
+
+
+def test_the_interface_lists_the_filters_of_each_resource():
+    path = ROOT / "docs" / "interface.md"
+    text = path.read_text()
+    documented = {row[1]: row for row in re.finditer(r"^\| of ([a-z ]+) \| (.+) \|\n", text, re.MULTILINE)}
+    filters = {}
+    for resource in registry:
+        name = str(resource.plural_label).lower()
+        declared = getattr(resource.viewset.filterset_class, "base_filters", ())
+        filters[NAMES_OF_LISTS.get(name, name)] = [filter for filter in declared if filter not in COMMON_FILTERS]
+    if UPDATING:
+        new = [name for name, names in filters.items() if names and name not in documented]
+        end = max(row.end() for row in documented.values())
+        rows = [f"| of {name} | {', '.join(f'`{filter}`' for filter in filters[name])} |\n" for name in new]
+        path.write_text(text[:end] + "".join(rows) + text[end:])
+        return
+    rows = {name: documented[name][2] if name in documented else "" for name in filters}
+    missing = {name: [filter for filter in filters[name] if f"`{filter}`" not in rows[name]] for name in filters}
+    assert {name: names for name, names in missing.items() if names} == {}
 
 
 SEARCHED_FIELDS_ARE_MISSING = "docs/interface.md does not list the searched fields of {0}; run `make docs`: {1}"

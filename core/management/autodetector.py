@@ -29,7 +29,7 @@ DEFINED_OBJECT = re.compile(
 
 
 class SQLText:
-    """A statement, which a migration shows on as many lines as it has."""
+    """A statement, which a migration shows on as many lines as it has. Each is a literal, because Django indents the lines of a literal."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -37,8 +37,7 @@ class SQLText:
 
 class SQLTextSerializer(BaseSerializer):
     def serialize(self) -> tuple[str, set[str]]:
-        text = self.value.text.replace("\\", "\\\\")
-        return f'"""\n{text}\n"""' if "\n" in text else f'"""{text}"""', set()
+        return "\n".join(map(repr, self.value.text.splitlines(keepends=True))), set()
 
 
 MigrationWriter.register_serializer(SQLText, SQLTextSerializer)
@@ -47,8 +46,8 @@ MigrationWriter.register_serializer(SQLText, SQLTextSerializer)
 class Autodetector(MigrationAutodetector):
     """The autodetector of Django, with operations for what a model declares and Django does not create.
 
-    These are the SQL of the table of a new model (`core.management.autodetector`), and of a search that is new or has changed. The migrations hold the
-    SQL of the searches so far.
+    These are the SQL of the table of a new model (`create_statements`), and of a search that is new or has changed. The migrations hold the SQL
+    of the searches so far.
     """
 
     # Attributes of the base that its stubs leave out.
