@@ -37,7 +37,8 @@ class SQLText:
 
 class SQLTextSerializer(BaseSerializer):
     def serialize(self) -> tuple[str, set[str]]:
-        return "\n".join(map(repr, self.value.text.splitlines(keepends=True))), set()
+        lines = "\n".join(map(repr, self.value.text.splitlines(keepends=True)))
+        return f"({lines})" if "\n" in lines else lines, set()
 
 
 MigrationWriter.register_serializer(SQLText, SQLTextSerializer)
