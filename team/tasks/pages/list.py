@@ -244,7 +244,11 @@ class TaskPage(CreatingPage, TaskActions):
 
     def comment(self, id: int) -> HttpResponse:
         text = replace_non_xml(self.request.POST.get("comment", "")).strip()
-        error = _("Is too long") if len(text) > 65_536 else "" if text else _("Can't be blank")
+        error = ""
+        if not text:
+            error = _("Can't be blank")
+        elif len(text) > 65_536:
+            error = _("Is too long")
         if error:
             return self.show(id, http_status=422, comment_text=text, comment_error=error)
 
