@@ -1,6 +1,7 @@
 """Tags, and the numbers of resources that have them."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Self
 
 from django.db import connection, models
@@ -147,15 +148,20 @@ class Tagged(Trashable):
             changes[tag.id] -= removed[tag.name]
         TagCount.add(account.id, "tag_id", changes, kind=str(cls._meta.model_name))
 
-    def detach(self) -> None:
-        self._change_counts(-1)
-        super().detach()
+    @classmethod
+    def detach(cls, rows: Sequence[Self]) -> None:
+        cls._change_counts(rows, -1)
+        super().detach(rows)
 
-    def reattach(self) -> None:
-        self._change_counts(+1)
-        super().reattach()
+    @classmethod
+    def reattach(cls, rows: Sequence[Self]) -> None:
+        cls._change_counts(rows, +1)
+        super().reattach(rows)
 
-    def _change_counts(self, number: int) -> None:
-        """Add a number to the count of each of the resource's tags."""
-        ids = Tag.objects.filter(account_id=self.account_id, name__in=self.tags).values_list("id", flat=True)
-        TagCount.add(self.account_id, "tag_id", dict.fromkeys(ids, number), kind=str(self._meta.model_name))
+    @classmethod
+    def _change_counts(cls, rows: Sequence[Self], number: int) -> None:
+        """Add a number to the counts of the tags of each row."""
+        uses = Counter(name for row in rows for name in row.tags)
+        account_id = rows[0].account_id
+        tags = Tag.objects.filter(account_id=account_id, name__in=uses).values_list("id", "name")
+        TagCount.add(account_id, "tag_id", {id: uses[name] * number for id, name in tags}, kind=str(cls._meta.model_name))

@@ -1,6 +1,6 @@
 """The trash: deleting a resource moves it there, and for 30 days it can be restored."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -10,6 +10,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 
 from core.db.derived import DerivingQuerySet
+from core.db.prepared import update_many
 from core.db.tenancy import rows_of
 from core.errors import FieldError
 from core.rows.access import Access
@@ -17,7 +18,7 @@ from core.tenants import TenantAccount, TenantUser
 
 KEPT_FOR = timedelta(days=30)
 
-# Sent before a row is restored, in the transaction. Arguments: `row`. A receiver raises FieldError if the row cannot be restored.
+# Sent before rows are restored, in the transaction. Arguments: `rows`. A receiver raises FieldErrors if a row cannot be restored.
 restoring = Signal()
 
 
@@ -124,41 +125,60 @@ class Trashable(models.Model):
     class Meta:
         abstract = True
 
-    def detach(self) -> None:
-        """Make the links to this row pending. A subclass also releases unique values and counters of the row.
+    @classmethod
+    def detach(cls, rows: Sequence[Self]) -> None:
+        """Make the links to these rows pending. A subclass also releases unique values and counters of the rows.
 
-        `trash` calls this method after it has moved the row to the trash.
+        `trash_all` calls this method after it has moved the rows, which belong to one account, to the trash.
         """
-        link = f"{self._meta.model_name}_id"
-        for name in self.REFERRERS:
-            rows = getattr(self.account, name).filter(**{link: self.id})
+        link = f"{cls._meta.model_name}_id"
+        for name in cls.REFERRERS:
+            linked = getattr(rows[0].account, name).filter(**{f"{link}__in": [row.id for row in rows]})
             # A pending link is no change of the row.
-            rows.update_unchanged(**{link: None, f"trashed_{link}": self.id})
+            linked.update_unchanged(**{f"trashed_{link}": F(link), link: None})
 
-    def reattach(self) -> None:
+    @classmethod
+    def reattach(cls, rows: Sequence[Self]) -> None:
         """Undo `detach`, except for unique values that another row now has, and links that were changed meanwhile.
 
-        `restore` calls this method after it has restored the row.
+        `restore_all` calls this method after it has restored the rows.
         """
-        link = f"{self._meta.model_name}_id"
-        for name in self.REFERRERS:
-            rows = getattr(self.account, name).filter(**{f"trashed_{link}": self.id})
-            rows.update_unchanged(**{link: self.id, f"trashed_{link}": None})
+        link = f"{cls._meta.model_name}_id"
+        for name in cls.REFERRERS:
+            linked = getattr(rows[0].account, name).filter(**{f"trashed_{link}__in": [row.id for row in rows]})
+            linked.update_unchanged(**{link: F(f"trashed_{link}"), f"trashed_{link}": None})
 
+    @classmethod
     @transaction.atomic(savepoint=False)
+    def trash_all(cls, rows: Sequence[Self], *, by: TenantUser, at: datetime | None = None) -> None:
+        """Move rows of one account, which the caller has locked, to the trash. `at` is the time that is stored, by default now."""
+        if rows:
+            cls._set_trashed(rows, at or timezone.now(), by.id)
+            cls.detach(rows)
+
+    @classmethod
+    @transaction.atomic(savepoint=False)
+    def restore_all(cls, rows: Sequence[Self]) -> None:
+        """Restore rows of one account, which the caller has locked, from the trash. Raise FieldErrors if that is not possible."""
+        if rows:
+            restoring.send(cls, rows=rows)
+            cls._set_trashed(rows, None, None)
+            cls.reattach(rows)
+
+    @classmethod
+    def _set_trashed(cls, rows: Sequence[Self], at: datetime | None, by_id: int | None) -> None:
+        for row in rows:
+            row.trashed_at, row.trashed_by_id = at, by_id
+        if len(rows) == 1:
+            rows[0].save(update_fields=["trashed_at", "trashed_by_id"])
+        else:
+            update_many(rows, {"trashed_at", "trashed_by_id"})
+
     def trash(self, *, by: TenantUser, at: datetime | None = None) -> None:
-        """Move the row, which the caller has locked, to the trash. `at` is the time that is stored, by default now."""
-        self.trashed_at, self.trashed_by_id = at or timezone.now(), by.id
-        self.save(update_fields=["trashed_at", "trashed_by_id"])
-        self.detach()
+        self.trash_all([self], by=by, at=at)
 
-    @transaction.atomic(savepoint=False)
     def restore(self) -> None:
-        """Restore the row, which the caller has locked, from the trash. Raise FieldError if that is not possible."""
-        restoring.send(type(self), row=self)
-        self.trashed_at = self.trashed_by_id = None
-        self.save(update_fields=["trashed_at", "trashed_by_id"])
-        self.reattach()
+        self.restore_all([self])
 
 
 def trash_contents(

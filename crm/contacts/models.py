@@ -1,6 +1,7 @@
 """Contacts: persons, and the contact lists that they are in."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Self
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -86,13 +87,15 @@ class Contact(Contactable, ExternallyIdentified, Tagged, CRMResource):
     def __str__(self) -> str:
         return self.name
 
-    def detach(self) -> None:
-        super().detach()
-        self._change_list_counts(-1)
+    @classmethod
+    def detach(cls, rows: Sequence[Self]) -> None:
+        super().detach(rows)
+        cls._change_list_counts(rows, -1)
 
-    def reattach(self) -> None:
-        super().reattach()
-        self._change_list_counts(+1)
+    @classmethod
+    def reattach(cls, rows: Sequence[Self]) -> None:
+        super().reattach(rows)
+        cls._change_list_counts(rows, +1)
 
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         values = dict(values)
@@ -142,13 +145,15 @@ class Contact(Contactable, ExternallyIdentified, Tagged, CRMResource):
         changes.subtract(list_id for _, list_id in removed)
         ContactListCount.change(account.id, changes)
 
-    def _memberships(self) -> models.QuerySet[models.Model]:
-        return ContactListMembership.objects.filter(account_id=self.account_id, contact_id=self.id)
-
-    def _change_list_counts(self, difference: int) -> None:
-        """Change the counts of the contact's lists, which leave out contacts in the trash."""
-        ids = self._memberships().values_list("contact_list_id", flat=True)
-        ContactListCount.change(self.account_id, dict.fromkeys(ids, difference))
+    @classmethod
+    def _change_list_counts(cls, rows: Sequence[Self], difference: int) -> None:
+        """Change the counts of the lists of these contacts, which leave out contacts in the trash."""
+        account_id = rows[0].account_id
+        memberships = ContactListMembership.objects.filter(
+            account_id=account_id, contact_id__in=[row.id for row in rows]
+        )
+        members = Counter(memberships.values_list("contact_list_id", flat=True))
+        ContactListCount.change(account_id, {id: number * difference for id, number in members.items()})
 
 
 class ContactLastChange(LastChange):
@@ -203,13 +208,15 @@ class ContactList(CRMResource):
     def __str__(self) -> str:
         return self.name
 
-    def restore(self) -> None:
-        """Take the list out of the trash. Raise FieldError if another list has its name."""
-        other = self.account.contact_lists.live().filter(name_key=name_key(self.name)).first()
-        if other is not None:
-            message = _("was given to contact list {id} meanwhile; rename that one first")
-            raise FieldError("name", message, "taken", {"id": other.id})
-        super().restore()
+    @classmethod
+    def restore_all(cls, rows: Sequence[Self]) -> None:
+        """Take the lists out of the trash. Raise FieldError if another list has the name of one of them."""
+        for row in rows:
+            other = row.account.contact_lists.live().filter(name_key=name_key(row.name)).first()
+            if other is not None:
+                message = _("was given to contact list {id} meanwhile; rename that one first")
+                raise FieldError("name", message, "taken", {"id": other.id})
+        super().restore_all(rows)
 
 
 class ContactListMembership(models.Model):

@@ -1,6 +1,6 @@
 """The bases of the CRM's models: authors and times, consent, external ids."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Self
 
@@ -370,7 +370,7 @@ class ExternallyIdentified(CRMResource):
         return {key: value for key, value in {**self.external_ids, **changes}.items() if value is not None}
 
     @classmethod
-    def sync_holders(cls, rows: list[Self], *, new_ids: Collection[int] = ()) -> None:
+    def sync_holders(cls, rows: Sequence[Self], *, new_ids: Collection[int] = ()) -> None:
         """Insert and delete holders, so that each row holds exactly its pairs. `new_ids` are the ids of new rows.
 
         Raise ConcurrentUpdate, with the holders, if other resources hold some of the pairs. Pairs are inserted in a fixed order, so
@@ -403,16 +403,25 @@ class ExternallyIdentified(CRMResource):
         errors = [cls.taken_error(pair, id).text for pair, id in current.items() if id != holder_ids[pair]]
         raise ConcurrentUpdate("; ".join(errors))
 
-    def detach(self) -> None:
-        """Delete the holders of the row. The row keeps its external ids for a restore."""
-        self.HOLDER_MODEL._default_manager.filter(account_id=self.account_id, holder_id=self.id).delete()
-        super().detach()
+    @classmethod
+    def detach(cls, rows: Sequence[Self]) -> None:
+        """Delete the holders of the rows. The rows keep their external ids for a restore."""
+        holders = cls.HOLDER_MODEL._default_manager.filter(account_id=rows[0].account_id)
+        holders.filter(holder_id__in=[row.id for row in rows]).delete()
+        super().detach(rows)
 
-    def reattach(self) -> None:
+    @classmethod
+    def reattach(cls, rows: Sequence[Self]) -> None:
         """Insert the holders again. External ids that another resource holds now are removed from the row."""
-        held = self.holders(self.account_id, self.held_pairs)
-        self.external_ids = {key: value for key, value in self.external_ids.items() if (key, value) not in held}
-        self.further_external_ids = sorted(self.further_pairs - held.keys()) or None
-        self.sync_holders([self])
-        self.save(update_fields=["external_ids", "further_external_ids"])
-        super().reattach()
+        taken = set(cls.holders(rows[0].account_id, {pair for row in rows for pair in row.held_pairs}))
+        changed = []
+        for row in rows:
+            if taken & row.held_pairs:
+                row.external_ids = {key: value for key, value in row.external_ids.items() if (key, value) not in taken}
+                row.further_external_ids = sorted(row.further_pairs - taken) or None
+                changed.append(row)
+            taken |= row.held_pairs
+        cls.sync_holders(rows)
+        if changed:
+            update_many(changed, {"external_ids", "further_external_ids"})
+        super().reattach(rows)

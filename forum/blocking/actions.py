@@ -15,6 +15,7 @@ from django.utils import timezone
 from accounts.users.models import User
 from core.db.transactions import in_transaction
 from core.jobs.registry import RetryDelays, job
+from forum.posts.models import Post
 
 # When the texts are withdrawn again: a request that began before the block may still write.
 LATE_TEXTS_DELAY = timedelta(minutes=2)
@@ -71,8 +72,7 @@ def restore_texts(sender: type, user: User, blocked_at: datetime, **kwargs: obje
     """Restore the texts that were withdrawn, when a block ends (`block_ended`)."""
     comments = user.account.comments(manager="with_withdrawn").filter(user_id=user.id)
     post_ids = _lock_posts(user, comments.exclude(withdrawn_at=None))
-    for post in user.account.posts.filter(user_id=user.id, trashed_at=blocked_at).order_by("id"):
-        post.restore()
+    Post.restore_all(list(user.account.posts.filter(user_id=user.id, trashed_at=blocked_at).order_by("id")))
     _move_comments(user, post_ids, withdrawn_at=None)
 
 
@@ -83,8 +83,8 @@ def _withdraw(member: User, by: User) -> None:
     activities = account.activities.filter(comment__withdrawn_at=member.blocked_at, user_id=member.id)
     # Cancels their e-mails, too. The bell counts only unread ones.
     account.notifications.filter(activity_id__in=activities.values("id")).mark_read()
-    for post in account.posts.live().filter(user_id=member.id, category_id__isnull=False).order_by("id"):
-        post.trash(by=by, at=member.blocked_at)
+    posts = account.posts.live().filter(user_id=member.id, category_id__isnull=False).order_by("id")
+    Post.trash_all(list(posts), by=by, at=member.blocked_at)
 
 
 def _lock_posts(member: User, comments: Any) -> list[int]:

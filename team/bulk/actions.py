@@ -270,19 +270,16 @@ class Trash(Action):
         return None
 
     def apply(self, rows: list[Any], value: None, *, by: User) -> dict[int, Outcome]:
-        for row in rows:
-            row.trash(by=by)
+        if rows:
+            type(rows[0]).trash_all(rows, by=by)
         return {row.id: Outcome(BulkResult.CHANGED, None, row.trashed_at.isoformat()) for row in rows}
 
     def undo(self, changes: list[Change], *, by: User) -> dict[int, str]:
-        results = {}
-        for row, _before, trashed_at in changes:
-            if row.trashed_at != datetime.fromisoformat(trashed_at):
-                results[row.id] = BulkResult.CHANGED_SINCE
-                continue
-            row.restore()
-            results[row.id] = BulkResult.RESTORED
-        return results
+        same = [row for row, _before, trashed_at in changes if row.trashed_at == datetime.fromisoformat(trashed_at)]
+        if same:
+            type(same[0]).restore_all(same)
+        results = {row.id: BulkResult.CHANGED_SINCE for row, _before, _trashed_at in changes}
+        return results | {row.id: BulkResult.RESTORED for row in same}
 
 
 ACTIONS: dict[str, Action] = {

@@ -11,7 +11,7 @@ The external ids of the merged row belong to the kept row afterwards, so that re
 value for a key, the value of the merged row is one of its `further_external_ids`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, Self, cast
 
@@ -77,9 +77,10 @@ class MergeQuerySet(AccessQuerySet[Any]):
         """Return the merges of other rows into a row."""
         return self.filter(**{"account_id": row.account_id, f"{row._meta.model_name}_id": row.id})
 
-    def of_merged(self, row: ExternallyIdentified) -> Self:
-        """Return the merges of a row into other rows."""
-        return self.filter(**{"account_id": row.account_id, f"merged_{row._meta.model_name}_id": row.id})
+    def of_merged(self, rows: Sequence[ExternallyIdentified]) -> Self:
+        """Return the merges of these rows, which are of one model and account, into other rows."""
+        column = f"merged_{rows[0]._meta.model_name}_id"
+        return self.filter(**{"account_id": rows[0].account_id, f"{column}__in": [row.id for row in rows]})
 
     @transaction.atomic(savepoint=False)
     @compute_at_end()
@@ -124,7 +125,7 @@ class MergeQuerySet(AccessQuerySet[Any]):
             raise FieldError(field, _("can't be found"), "missing")
         if row.trashed_at is None:
             return
-        if (merge := self.of_merged(row).active().first()) is not None:
+        if (merge := self.of_merged([row]).active().first()) is not None:
             raise FieldError(field, ALREADY_MERGED[resource], "merged", {"id": merge.kept_id})
         raise FieldError(field, _("is in the trash"), "gone")
 
@@ -257,7 +258,7 @@ class Merge(TenantModel):
         if self.undone_at is not None:
             raise FieldError("merge", _("is already undone"), "undone")
         if kept.trashed_at is not None:
-            if (further := Merge.objects.of_merged(kept).active().first()) is not None:
+            if (further := Merge.objects.of_merged([kept]).active().first()) is not None:
                 params = {"id": further.kept_id}
                 raise FieldError(self.resource, MERGED_FURTHER[self.resource], "merged_further", params)
             raise FieldError(self.resource, _("is in the trash: restore it first"), "gone")

@@ -187,7 +187,7 @@ def merge_path(resource: str, id: int, query: dict[str, int] | None = None) -> s
 
 
 def is_merged(kept: ExternallyIdentified, merged: ExternallyIdentified) -> bool:
-    return kept.trashed_at is None and Merge.objects.of_merged(merged).of_kept(kept).active().exists()
+    return kept.trashed_at is None and Merge.objects.of_merged([merged]).of_kept(kept).active().exists()
 
 
 def version_of(kept: ExternallyIdentified, merged: ExternallyIdentified) -> str:
@@ -256,7 +256,7 @@ def merge_of_trashed(request: TeamRequest, row: Any) -> dict[str, object] | None
     resource = str(row._meta.model_name)
     if resource not in MODELS:
         return None
-    merge = Merge.objects.of_merged(row).active().accessible_to(request.user).first()
+    merge = Merge.objects.of_merged([row]).active().accessible_to(request.user).first()
     if merge is None:
         return None
     rows: Any = MODELS[resource]._default_manager.filter(account_id=row.account_id, id=merge.kept_id)

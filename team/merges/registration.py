@@ -1,3 +1,5 @@
+from collections.abc import Sequence
+
 from django.db.models import Model, QuerySet
 from django.dispatch import receiver
 
@@ -31,7 +33,7 @@ registry.register_sample(
 
 @receiver(restoring, sender=Client)
 @receiver(restoring, sender=Contact)
-def refuse_restore(*, row: ExternallyIdentified, **_options: object) -> None:
-    """Raise FieldError if the row is in the trash because it was merged: undoing the merge restores it with its linked rows."""
-    if (merge := Merge.objects.of_merged(row).active().first()) is not None:
+def refuse_restore(*, rows: Sequence[ExternallyIdentified], **_options: object) -> None:
+    """Raise FieldError if a row is in the trash because it was merged: undoing the merge restores it with its linked rows."""
+    if (merge := Merge.objects.of_merged(rows).active().first()) is not None:
         raise FieldError(merge.resource, NOT_RESTORABLE[merge.resource], "merged", {"id": merge.kept_id})

@@ -519,8 +519,7 @@ def test_changes_are_in_the_feed(acme, kept, other):
     updated = {("deal", deal.id, "updated"), ("client", kept.id, "updated")}
     assert changes == {("client", other.id, "deleted"), *updated}
     undo(acme, row)
-    restored = {("client", other.id, "restored"), ("client", other.id, "updated")}
-    assert changes_since(cursor)[1] == restored | updated
+    assert changes_since(cursor)[1] == {("client", other.id, "restored"), *updated}
 
 
 def test_the_list(acme, kept, other):
