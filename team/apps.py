@@ -22,6 +22,7 @@ class Team(rooms.Room):
         "exports",
         "board",
         "merges",
+        "batches",
         "bulk",
         "mailings",
         "reports",

@@ -31,8 +31,9 @@ from core.limits import leases, request_shares
 from core.limits.rate_limits import hashed_key, increment
 from core.limits.request_shares import CONTENTION, RequestShares, hold_share
 from forum.notifications.emails import send_notifications
-from team.bulk import models as bulk
-from team.bulk.models import BulkChange, run_bulk_change
+from team.batches import models as batches
+from team.batches.models import run_batch
+from team.bulk.models import BulkChange
 from team.exports import pages as exports
 from team.mailings.models import MessageRecipient
 from tests.support.client import Client
@@ -367,30 +368,30 @@ def test_a_new_account_sends_few_messages_to_customers(acme, settings, mailoutbo
 def test_one_bulk_change_of_an_account_runs_at_a_time(acme, other):
     ids = acme.account.id, other.account.id
     for number in range(8):
-        run_bulk_change.defer(account_id=ids[0], bulk_change_id=number)
-    run_bulk_change.defer(account_id=ids[1], bulk_change_id=1)
-    worker = Turns(run_bulk_change.queue)
+        run_batch.defer(kind="BulkChange", account_id=ids[0], batch_id=number)
+    run_batch.defer(kind="BulkChange", account_id=ids[1], batch_id=1)
+    worker = Turns(run_batch.queue)
     claimed = [worker.claim() for _ in range(3)]
     assert [job and job.account_id for job in claimed] == [*sorted(ids), None]
     # Another process does not start a second one either.
-    assert Turns(run_bulk_change.queue).claim() is None
+    assert Turns(run_batch.queue).claim() is None
     queue.finish(next(job for job in claimed if job and job.account_id == ids[0]))
     assert worker.accounts(1) == [ids[0]]
 
 
 def test_a_bulk_change_ends_its_turn_and_continues(acme, monkeypatch):
-    monkeypatch.setattr(bulk, "BATCH_SIZE", 2)
+    monkeypatch.setattr(BulkChange, "PART_SIZE", 2)
     ids = [make_client(acme.alice).id for _ in range(6)]
     values = {"by": acme.alice, "resource": "client", "action": "add_tags", "data": {"tags": ["a"]}}
     change = BulkChange.start(acme.account, **values, ids=ids, query="")
-    assert (run_bulk_change.queue, run_bulk_change.time_slice) == ("bulk changes", MAX_TIME_SLICE)
+    assert (run_batch.queue, run_batch.time_slice) == ("batches", MAX_TIME_SLICE)
     # The first time slice ends after one batch.
     has_time_left = iter([True, False, *[True] * 10])
-    monkeypatch.setattr(bulk, "has_time_left", lambda: next(has_time_left))
-    worker = Turns(run_bulk_change.queue)
+    monkeypatch.setattr(batches, "has_time_left", lambda: next(has_time_left))
+    worker = Turns(run_batch.queue)
     claimed = worker.claim()
     assert claimed is not None
-    run_bulk_change(**claimed.arguments)
+    run_batch(**claimed.arguments)
     queue.finish(claimed)
     change.refresh_from_db()
     assert (change.state, change.changed) == ("running", 2)

@@ -27,8 +27,9 @@ from core.errors import FieldError, FieldErrors
 from core.openapi.fields import describe_field
 from core.openapi.operations import LIMITS, SHAPES, Shape
 from core.openapi.values import ID, NAME, array_of, object_of, one_of, or_null, required_fields
-from team.bulk.actions import ACTIONS, RESOURCES, BulkResult
-from team.bulk.models import MAX_LEFT_ALONE, MAX_ROWS, BulkChange, BulkChangeQuerySet, check_action
+from team.batches.models import MAX_LEFT_ALONE, BatchQuerySet, RowResult
+from team.bulk.actions import ACTIONS, RESOURCES
+from team.bulk.models import MAX_ROWS, BulkChange, check_action
 from team.lists.declarations import LISTS
 from team.lists.queries import ListQuery, selected_ids
 from team.menu.api import TeamViewSet
@@ -98,8 +99,8 @@ class BulkChangeViewSet(TeamViewSet, Paged):
 
     serializer_class = BulkChangeSerializer
 
-    def get_queryset(self) -> BulkChangeQuerySet:
-        rows: BulkChangeQuerySet = self.account.bulk_changes.order_by("-id")
+    def get_queryset(self) -> BatchQuerySet:
+        rows: BatchQuerySet = self.account.bulk_changes.order_by("-id")
         return rows.visible_to(self.request.user)
 
     def represent(self, row: BulkChange) -> dict[str, object]:
@@ -159,7 +160,9 @@ class BulkChangeViewSet(TeamViewSet, Paged):
 LIMITS |= {"MAX_ROWS": MAX_ROWS, "MAX_LEFT_ALONE": MAX_LEFT_ALONE}
 
 IDS = array_of({"type": "integer", "minimum": 1, "maximum": MAX_INTEGER}, minItems=1, maxItems=MAX_IDS)
-LEFT_ALONE = object_of(id=ID, name=or_null(NAME), result=one_of(BulkResult.LABELS))
+LEFT_ALONE = object_of(
+    resource=one_of(RESOURCES), id=ID, name=or_null(NAME), result=one_of(RowResult.LABELS), fields=array_of(NAME)
+)
 describe_field(SelectedIdsField, request=IDS)
 describe_field(LeftAloneField, response=array_of(LEFT_ALONE, maxItems=MAX_LEFT_ALONE))
 

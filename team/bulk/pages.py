@@ -23,8 +23,9 @@ from core.http import throttling
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.formatting import number_text
-from team.bulk.actions import RESOURCES, Action, BulkResult
-from team.bulk.models import BATCH_SIZE, MAX_ROWS, BulkChange, BulkChangeQuerySet, actions_of
+from team.batches.models import BatchQuerySet, RowResult
+from team.bulk.actions import RESOURCES, Action
+from team.bulk.models import MAX_ROWS, BulkChange, actions_of
 from team.exports.pages import EXPORT, MAX_EXPORTED, respond_with_csv, too_many
 from team.fields.names import people_of
 from team.lists.declarations import LISTS
@@ -173,7 +174,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
         shown = self.request.POST.get("number", "")
         if selection.is_all and shown != str(selection.number):
             return self.show(**context, has_changed=True)
-        if selection.number > BATCH_SIZE and self.request.POST.get("confirmed") != "1":
+        if selection.number > BulkChange.PART_SIZE and self.request.POST.get("confirmed") != "1":
             value = form.text(action.field) if action.field else ""
             rows = rows_text(selection.resource, selection.number)
             return self.show(**context, question=str(action.question) % {"rows": rows, "value": value})
@@ -255,8 +256,8 @@ class NewBulkChangePage(CreatingPage, TeamPage):
         return []
 
 
-def visible_changes(request: TeamRequest) -> BulkChangeQuerySet:
-    rows: BulkChangeQuerySet = request.account.bulk_changes.all()
+def visible_changes(request: TeamRequest) -> BatchQuerySet:
+    rows: BatchQuerySet = request.account.bulk_changes.all()
     return rows.visible_to(request.user)
 
 
@@ -292,7 +293,7 @@ class BulkChangePage(TeamPage):
             value=self.value_text(change),
             rows=rows_text(change.resource, change.changed),
             row_route=declaration.row_route,
-            left_alone=[row | {"label": BulkResult.LABELS[row["result"]]} for row in change.left_alone(request.user)],
+            left_alone=[row | {"label": RowResult.LABELS[row["result"]]} for row in change.left_alone(request.user)],
             left_alone_number=change.skipped + change.kept,
             list_path=reverse(declaration.route, query=QueryDict(change.query)) if change.query else "",
             whole_list_path=reverse(declaration.route),

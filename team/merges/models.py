@@ -12,11 +12,10 @@ value for a key, the value of the merged row is one of its `further_external_ids
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
 from typing import Any, Self, cast
 
 from django.db import models, transaction
-from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -28,30 +27,15 @@ from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.rows.access import Access
 from core.rows.additional_fields import additional_fields
-from core.rows.trash import TrashedId
 from crm.clients.models import Client
 from crm.contacts.models import Contact
-from crm.resources.api.views import key_in
 from crm.resources.models import MAX_EXTERNAL_IDS, ExternallyIdentified, Pair
+from team.batches.restoring import COMPANIONS, RowChange, assign_restored, restorations, values_of
 from team.merges.comparison import Choice, ChosenValues, chosen_values, compared_fields
 from team.merges.merged_rows import MergedRow, add_to_lists, check_number, leave_lists, move_back, move_rows
 from team.timeline.models import TimelineEntry
 
 MODELS: dict[str, type[ExternallyIdentified]] = {"client": Client, "contact": Contact}
-# Fields that describe the change of another one, and move with its value.
-COMPANIONS = {
-    "consent": ("consent_at", "consent_by_id"),
-    "do_not_contact": ("do_not_contact_at", "do_not_contact_by_id"),
-}
-# The related names of the rows to which fields link.
-TARGETS = {
-    "status_id": "statuses",
-    "responsible_id": "users",
-    "consent_by_id": "users",
-    "do_not_contact_by_id": "users",
-    "contact_id": "contacts",
-    "client_id": "clients",
-}
 
 
 class MergeQuerySet(AccessQuerySet[Any]):
@@ -220,9 +204,8 @@ class Merge(TenantModel):
         self, kept: ExternallyIdentified, merged: ExternallyIdentified, values: ChosenValues, *, by: User
     ) -> None:
         """Write the chosen values and the external ids to the kept row, and record the changes."""
-        companions = [(name, companion) for name in COMPANIONS if name in values for companion in COMPANIONS[name]]
-        before = {name: stored(field.value_of(kept)) for name, (field, _value) in values.items()}
-        before |= {companion: stored(getattr(kept, companion)) for _name, companion in companions}
+        names = [*values, *(companion for name in COMPANIONS if name in values for companion in COMPANIONS[name])]
+        before = values_of(kept, names)
         assigned: dict[str, Any] = {}
         for name, (field, value) in values.items():
             if field.key:
@@ -230,15 +213,13 @@ class Merge(TenantModel):
             else:
                 assigned[name] = value if field.name != "tags" else value or []
         kept.assign(assigned, by=by)
-        for _name, companion in companions:
+        for name in names[len(values) :]:
             # The answer was recorded when the merged row got it.
-            setattr(kept, companion, getattr(merged, companion))
+            setattr(kept, name, getattr(merged, name))
         add_pairs(kept, [(key, value) for key, value in self.external_ids])
         type(kept).flush([kept])
-        for name, (field, _value) in values.items():
-            self.changes[name] = {"before": before[name], "after": stored(field.value_of(kept))}
-        for _name, companion in companions:
-            self.changes[companion] = {"before": before[companion], "after": stored(getattr(kept, companion))}
+        after = values_of(kept, names)
+        self.changes = {name: {"before": before[name], "after": after[name]} for name in names}
 
     # Undoing
 
@@ -278,51 +259,20 @@ class Merge(TenantModel):
 
     def _restore_values(self, kept: ExternallyIdentified, others: "list[Merge]", *, by: User) -> None:
         """Assign the former values of the fields that nobody has changed since."""
-        columns: dict[str, object] = {}
-        fields: dict[str, object] = {}
-        self.unrestored_fields, rewritten = [], set()
+        restored, rewritten = dict(self.changes), set()
         for name, change in self.changes.items():
-            key = key_in(name)
-            current = kept.additional_fields.get(key) if key is not None else getattr(kept, name)  # type: ignore[attr-defined]
-            if name == "tags":
-                columns["tags"] = remove_added(kept.tags, change)  # type: ignore[attr-defined]
-                continue
             later = next((m for m in others if m.id > self.id and name in m.changes), None)
-            if later is not None and later.changes[name]["before"] == change["after"]:
+            if name != "tags" and later is not None and later.changes[name]["before"] == change["after"]:
                 # The value belongs to a later merge now, whose undo restores the value from before both merges.
                 later.changes[name] = {**later.changes[name], "before": change["before"]}
                 rewritten.add(later)
-                continue
-            if stored(current) != change["after"]:
-                self.unrestored_fields.append(name)
-            elif key is not None:
-                fields[key] = change["before"]
-            else:
-                column: Any = kept._meta.get_field(name)
-                columns[name] = column.to_python(change["before"])
-        for name in TARGETS.keys() & columns.keys():
-            self._check_target(name, columns)
+                del restored[name]
         for merge in rewritten:
             merge.save(update_fields=["changes"])
-        companions = {name: columns.pop(name) for names in COMPANIONS.values() for name in names if name in columns}
-        kept.assign({**columns, **({"additional_fields": fields} if fields else {})}, by=by)
-        for name, value in companions.items():
-            setattr(kept, name, value)
-        kept.unsaved_fields |= companions.keys()
-
-    def _check_target(self, name: str, columns: dict[str, Any]) -> None:
-        """Leave the field out if the row to which it linked was erased. The link to a row in the trash is pending."""
-        id = columns[name]
-        if id is None:
-            return
-        rows: QuerySet[Model] = getattr(self.account, TARGETS[name]).filter(id=id)
-        is_trashable = name in ("client_id", "contact_id")
-        found = rows.values_list("trashed_at" if is_trashable else "id", flat=True)[:1]
-        if not found:
-            self.unrestored_fields.append(name)
-            del columns[name]
-        elif is_trashable and found[0] is not None:
-            columns[name] = TrashedId(id)
+        before, after = ({name: change[key] for name, change in restored.items()} for key in ("before", "after"))
+        [restoration] = restorations(self.account, [RowChange(kept, before, after)])
+        self.unrestored_fields = list(restoration.kept)
+        assign_restored(restoration, by=by)
 
 
 def lock_rows(account: Account, resource: str, *ids: int, access: Access | None = None) -> list[ExternallyIdentified]:
@@ -331,18 +281,6 @@ def lock_rows(account: Account, resource: str, *ids: int, access: Access | None 
     if access is not None:
         rows = rows.limited_to(access)
     return list(rows.order_by("id").locked())
-
-
-def stored(value: object) -> object:
-    """Return the form in which a value is recorded in `Merge.changes`."""
-    return value.isoformat() if isinstance(value, datetime | date) else value
-
-
-def remove_added(tags: list[str], change: dict[str, Any]) -> list[str]:
-    """Return the tags without those that the merge added, and with those that it removed."""
-    added = set(change["after"]).difference(change["before"])
-    removed = [tag for tag in change["before"] if tag not in change["after"]]
-    return list(dict.fromkeys([*(tag for tag in tags if tag not in added), *removed]))
 
 
 def add_pairs(row: ExternallyIdentified, pairs: list[Pair]) -> None:

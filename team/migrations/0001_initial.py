@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import django.contrib.postgres.fields
 import django.db.models.deletion
 import django.db.models.expressions
 import django.db.models.functions.datetime
@@ -59,6 +60,7 @@ class Migration(migrations.Migration):
                     "state",
                     models.CharField(
                         choices=[
+                            ("draft", "Not started"),
                             ("running", "Running"),
                             ("done", "Done"),
                             ("cancelled", "Cancelled"),
@@ -77,13 +79,16 @@ class Migration(migrations.Migration):
                             ("", ""),
                             ("value", "The person, status or contact list that was chosen is no longer available."),
                             ("user", "The person who started it has left the team."),
+                            ("fault", "A row has a fault, and it was to stop at the first one."),
+                            ("file", "The file is no longer available."),
                         ],
                         default="",
                         max_length=255,
                     ),
                 ),
+                ("position_resource", models.CharField(default="", max_length=255)),
                 ("position", models.BigIntegerField(default=0)),
-                ("total", models.IntegerField()),
+                ("total", models.IntegerField(default=0)),
                 ("changed", models.IntegerField(default=0)),
                 ("unchanged", models.IntegerField(default=0)),
                 ("skipped", models.IntegerField(default=0)),
@@ -115,7 +120,8 @@ class Migration(migrations.Migration):
                     "pk",
                     models.CompositePrimaryKey(
                         "account_id",
-                        "bulk_change_id",
+                        "batch_id",
+                        "resource",
                         "target",
                         blank=True,
                         editable=False,
@@ -132,22 +138,28 @@ class Migration(migrations.Migration):
                         to="accounts.account",
                     ),
                 ),
-                ("bulk_change_id", models.BigIntegerField()),
+                ("batch_id", models.BigIntegerField()),
                 (
-                    "bulk_change",
+                    "batch",
                     models.ForeignObject(
-                        from_fields=["account_id", "bulk_change_id"],
+                        from_fields=["account_id", "batch_id"],
                         on_delete=django.db.models.deletion.DO_NOTHING,
-                        related_name="bulk_rows",
+                        related_name="batch_rows",
                         to="team.bulkchange",
                         to_fields=["account_id", "id"],
                     ),
                 ),
+                ("resource", models.CharField(max_length=255)),
                 ("target", models.BigIntegerField()),
+                ("number", models.IntegerField(default=0)),
                 ("result", models.CharField(default="", max_length=255)),
                 ("undo_result", models.CharField(default="", max_length=255)),
                 ("before", models.JSONField(null=True)),
                 ("after", models.JSONField(null=True)),
+                (
+                    "kept_fields",
+                    django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), null=True, size=None),
+                ),
             ],
         ),
         migrations.CreateModel(

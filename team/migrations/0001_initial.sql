@@ -209,7 +209,7 @@ ALTER TABLE ONLY public.team_timelineentry ALTER COLUMN account_id SET (n_distin
 ALTER TABLE ONLY public.forum_forum ADD CONSTRAINT forum_forum_segment_id_fk FOREIGN KEY (account_id, segment_id) REFERENCES public.team_savedview(account_id, id) ON DELETE SET NULL (segment_id);
 ALTER TABLE ONLY public.team_bulkchange ADD CONSTRAINT team_bulkchange_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
 ALTER TABLE ONLY public.team_bulkchange ADD CONSTRAINT team_bulkchange_undone_by_id_fk FOREIGN KEY (account_id, undone_by_id) REFERENCES public.accounts_user(account_id, id);
-ALTER TABLE ONLY public.team_bulkchangerow ADD CONSTRAINT team_bulkchangerow_bulk_change_id_fk FOREIGN KEY (account_id, bulk_change_id) REFERENCES public.team_bulkchange(account_id, id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.team_bulkchangerow ADD CONSTRAINT team_bulkchangerow_batch_id_fk FOREIGN KEY (account_id, batch_id) REFERENCES public.team_bulkchange(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.team_calendarfeed ADD CONSTRAINT team_calendarfeed_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.team_merge ADD CONSTRAINT team_merge_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.team_merge ADD CONSTRAINT team_merge_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;

@@ -14,8 +14,6 @@ from playwright.sync_api import Locator, Page, expect
 from accounts.account.models import AgentsSee
 from crm.clients.models import Client
 from crm.deals.models import Deal
-from team.bulk import models as bulk
-from team.bulk import pages as bulk_pages
 from team.bulk.models import BulkChange
 from tests.support.assertions import read
 from tests.support.factories import make_client, make_contact, make_deal, make_note, make_post, make_task, make_voters
@@ -249,8 +247,7 @@ def test_two_duplicates_are_merged_and_the_merge_is_undone(acme, browse, combina
 
 @in_combination("js keyboard 1280 dark en")
 def test_a_change_of_many_rows_is_undone(acme, browse, monkeypatch, combination: Combination):
-    for module in (bulk, bulk_pages):
-        monkeypatch.setattr(module, "BATCH_SIZE", BATCH_SIZE)
+    monkeypatch.setattr(BulkChange, "PART_SIZE", BATCH_SIZE)
     people = (acme.alice.id, acme.bob.id, None)
     made = (
         Client(

@@ -12,7 +12,7 @@ from core.changes.models import Change
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
-from team.bulk import models as bulk
+from team.batches.models import process_part
 from team.bulk.models import BulkChange, BulkChangeRow
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal
@@ -50,7 +50,7 @@ def clients(acme) -> list[Client]:
 @pytest.fixture
 def small_batches(monkeypatch):
     """Have changes of more than two rows run in a job, with two rows in a batch."""
-    monkeypatch.setattr(bulk, "BATCH_SIZE", 2)
+    monkeypatch.setattr(BulkChange, "PART_SIZE", 2)
 
 
 def number_in_feed(acme) -> int:
@@ -140,7 +140,9 @@ def test_status_of_deals(acme):
 def test_tags_are_added_and_removed(acme, clients):
     json, full = acme.json(), make_client(acme.alice, "Full", tags=["old", *(f"tag {number}" for number in range(99))])
     added = started(json, action="add_tags", ids=[*ids_of(clients), full.id], tags=["OLD", "new"])
-    assert added["left_alone"] == [{"id": full.id, "name": "Full", "result": "too_many_tags"}]
+    assert added["left_alone"] == [
+        {"resource": "client", "id": full.id, "name": "Full", "result": "too_many_tags", "fields": []}
+    ]
     full.write({"tags": []}, by=acme.alice)
     rows = acme.account.clients.exclude(id=full.id).order_by("id")
     assert [client.tags for client in rows.all()] == [["old", "new"]] * 3
@@ -190,7 +192,9 @@ def test_trash_and_restore(acme, clients):
     one.trash(by=acme.alice)
     undone = read(undo(acme.json(), change))
     assert (undone["state"], counts(undone)) == ("undone", {"total": 3, "changed": 3, "restored": 2, "kept": 1})
-    assert undone["left_alone"] == [{"id": one.id, "name": one.name, "result": "changed_since"}]
+    assert undone["left_alone"] == [
+        {"resource": "client", "id": one.id, "name": one.name, "result": "changed_since", "fields": []}
+    ]
     contact.refresh_from_db()
     assert contact.client_id == clients[0].id
 
@@ -202,8 +206,8 @@ def test_rows_that_cannot_be_changed_are_named(acme, clients):
     )
     assert counts(change) == {"total": 4, "changed": 2, "skipped": 2}
     assert change["left_alone"] == [
-        {"id": clients[1].id, "name": clients[1].name, "result": "in_trash"},
-        {"id": 10**12, "name": None, "result": "not_found"},
+        {"resource": "client", "id": clients[1].id, "name": clients[1].name, "result": "in_trash", "fields": []},
+        {"resource": "client", "id": 10**12, "name": None, "result": "not_found", "fields": []},
     ]
     assert read(acme.json().get(f"/app/bulk_changes/{change['id']}.json")) == change
 
@@ -297,7 +301,7 @@ def test_a_large_change_runs_in_a_job(acme, clients, small_batches):
     assert (done["state"], counts(done)) == ("done", {"total": 3, "changed": 3})
     # A job that is repeated repeats nothing.
     before = list(rows.values_list("updated_at", flat=True))
-    assert not bulk.process_batch(acme.account.id, change["id"])
+    assert not process_part("BulkChange", acme.account.id, change["id"])
     assert list(rows.values_list("updated_at", flat=True)) == before
     assert read(acme.json().get(path)) == done
     assert read(undo(acme.json(), change))["state"] == "undoing"
@@ -310,9 +314,7 @@ def test_a_large_change_runs_in_a_job(acme, clients, small_batches):
 @table(("action", "data"), [("set_responsible", True), ("trash", False)])
 def test_each_row_of_many_batches_gets_its_own_values_back(acme, monkeypatch, action, data):
     # The last batch is incomplete.
-    monkeypatch.setattr(bulk, "BATCH_SIZE", 4)
-    monkeypatch.setattr(bulk, "TRASH_BATCH_SIZE", 3)
-    monkeypatch.setattr(bulk, "MAX_TRASHED_IN_REQUEST", 3)
+    monkeypatch.setattr(BulkChange, "PART_SIZE", 4)
     for number in range(13):
         user_id = (acme.alice.id, acme.bob.id, None)[number % 3]
         make_client(acme.alice, f"Client {number}", tags=["old"] * (number % 2), responsible_id=user_id)
@@ -347,7 +349,7 @@ def test_a_change_whose_job_failed_is_continued(acme, clients, small_batches):
 
 def test_cancel_leaves_the_rest_alone(acme, clients, small_batches):
     change = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
-    assert bulk.process_batch(acme.account.id, change["id"])
+    assert process_part("BulkChange", acme.account.id, change["id"])
     path = f"/app/bulk_changes/{change['id']}/cancel.json"
     cancelled = read(acme.json().post(path))
     assert (cancelled["state"], cancelled["changed"]) == ("cancelled", 2)
@@ -363,11 +365,11 @@ def test_a_change_ends_when_its_author_leaves_or_its_value_goes(acme, clients, s
     second = started(acme.json(), action="add_tags", ids=ids_of(clients), tags=["new"])
     acme.alice.is_active = False
     acme.alice.save()
-    assert not bulk.process_batch(acme.account.id, first["id"])
-    assert bulk.process_batch(acme.account.id, second["id"])
+    assert not process_part("BulkChange", acme.account.id, first["id"])
+    assert process_part("BulkChange", acme.account.id, second["id"])
     acme.bob.is_active = False
     acme.bob.save()
-    assert not bulk.process_batch(acme.account.id, second["id"])
+    assert not process_part("BulkChange", acme.account.id, second["id"])
     changes = [BulkChange.objects.get(id=change["id"]) for change in (first, second)]
     assert [(change.state, change.failure, change.changed) for change in changes] == [
         ("failed", "value", 0),
@@ -386,12 +388,16 @@ def test_a_limited_agent_changes_only_accessible_rows(acme, clients):
     own = make_client(acme.alice, "Own", responsible_id=acme.bob.id)
     by_ids = started(acme.json(), action="add_tags", ids=[clients[0].id, own.id], tags=["mine"])
     assert counts(by_ids) == {"total": 2, "changed": 1, "skipped": 1}
-    assert by_ids["left_alone"] == [{"id": clients[0].id, "name": None, "result": "not_found"}]
+    assert by_ids["left_alone"] == [
+        {"resource": "client", "id": clients[0].id, "name": None, "result": "not_found", "fields": []}
+    ]
     by_query = started(acme.json(), action="set_responsible", query="", responsible_id=acme.alice.id)
     assert counts(by_query) == {"total": 1, "changed": 1}
     # The agent gave the client away, and can't take it back.
     undone = read(undo(acme.json(), by_query))
-    assert undone["left_alone"] == [{"id": own.id, "name": None, "result": "not_found"}]
+    assert undone["left_alone"] == [
+        {"resource": "client", "id": own.id, "name": None, "result": "not_found", "fields": []}
+    ]
 
 
 def test_agents_see_their_own_changes(acme, other, clients):
@@ -399,7 +405,9 @@ def test_agents_see_their_own_changes(acme, other, clients):
     change = BulkChange.start(acme.account, by=acme.alice, ids=ids_of(clients), **values)
     foreign = make_client(other.mallory, "Foreign")
     own = started(acme.json(), action="trash", ids=[foreign.id])
-    assert own["left_alone"] == [{"id": foreign.id, "name": None, "result": "not_found"}]
+    assert own["left_alone"] == [
+        {"resource": "client", "id": foreign.id, "name": None, "result": "not_found", "fields": []}
+    ]
     foreign.refresh_from_db()
     assert foreign.trashed_at is None
     for json in (acme.json(), other.json()):

@@ -5,7 +5,6 @@ import pytest
 from accounts.statuses.models import Status
 from crm.clients.models import Client
 from crm.contacts.models import Contact
-from team.bulk import models as bulk
 from team.bulk import pages as pages
 from team.bulk.models import BulkChange
 from tests.support.factories import (
@@ -108,8 +107,7 @@ def test_a_list_that_changed_in_the_meantime_is_counted_again(acme, bob, clients
 
 
 def test_many_rows_are_confirmed_and_changed_in_the_background(acme, bob, clients, monkeypatch):
-    monkeypatch.setattr(bulk, "BATCH_SIZE", 2)
-    monkeypatch.setattr(pages, "BATCH_SIZE", 2)
+    monkeypatch.setattr(BulkChange, "PART_SIZE", 2)
     status = acme.account.statuses.create(kind=Status.Kind.CLIENT, code="hot", name="Hot")
     page = sent(select_rows(bob, clients, "set_status"), status_id=str(status.id))
     assert headline(page) == "Change the status of 3 clients to Hot?"
@@ -128,8 +126,8 @@ def test_many_rows_are_confirmed_and_changed_in_the_background(acme, bob, client
 
 
 def test_cancel(acme, bob, clients, monkeypatch):
-    monkeypatch.setattr(bulk, "BATCH_SIZE", 2)
-    page = sent(select_rows(bob, clients, "add_tags"), tags="vip").follow()
+    monkeypatch.setattr(BulkChange, "PART_SIZE", 2)
+    page = sent(sent(select_rows(bob, clients, "add_tags"), tags="vip")).follow()
     form = page.forms[next(key for key, form in page.forms.items() if "do" in form.fields)]
     assert form.submit("do", value="cancel").follow().html.select_one("#state").text == "Cancelled"
     assert "It is finished already." in notices(form.submit("do", value="cancel").follow())
