@@ -40,6 +40,7 @@ TO_GUARD, GUARDED = re.compile(r"'*\s*[=+\-@\t\r]"), re.compile(r"'+\s*[=+\-@\t\
 PHONE_NUMBER = re.compile(r"\s*\+\s*[0-9(][0-9\s()./\-\u2011]*(?:(?:ext|x|wew)\.?\s?[0-9]+)?\s*", re.IGNORECASE)
 # Limits of a sheet: its rows with the heading, and the UTF-16 code units of a cell.
 MAX_SHEET_ROWS, MAX_CELL_LENGTH = 1_048_576, 32_767
+MAX_TITLE_LENGTH = 31
 # The end of a text that was cut, and the maximum number of cells that are listed.
 CUT, MAX_CUT_CELLS = "…", 100
 # Days of earlier years have no number in XLSX.
@@ -125,13 +126,13 @@ class CSVFormat:
     def write(self, headings: Sequence[str], chunks: Chunks) -> Iterator[bytes]:
         """Return the file in chunks."""
         # `writerow` returns what `write` of the file returns.
-        row: Callable[[Iterable[str]], str] = csv.writer(Echo(), delimiter=self._delimiter).writerow
+        row: Callable[[Iterable[str]], str] = csv.writer(Echo(), delimiter=self.delimiter).writerow
         yield (BYTE_ORDER_MARK + row(map(guard, headings))).encode()
         for chunk in chunks:
             yield "".join([row(map(self.text, values)) for values in chunk]).encode()
 
     @property
-    def _delimiter(self) -> str:
+    def delimiter(self) -> str:
         default = Separator.SEMICOLON if language_decimal_sign() == "," else Separator.COMMA
         return SEPARATORS[Separator(self.separator or default)]
 
@@ -190,7 +191,7 @@ class XLSXFormat:
             bold = book.add_format({"bold": True})
             day = book.add_format({"num_format": "yyyy-mm-dd"})
             time = book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"})
-            sheet = book.add_worksheet(self.title)
+            sheet = book.add_worksheet(self.title[:MAX_TITLE_LENGTH])
             sheet.freeze_panes(1, 0)
             sheet.set_column(0, max(len(headings) - 1, 0), 16)
             for column, heading in enumerate(headings):
