@@ -16,6 +16,7 @@ from accounts.account.models import Account
 from core.error_responses import error_response
 from core.limits import leases
 from core.limits.leases import Lease
+from core.limits.pace import Pace
 from team.exports.formats import CONTENT_TYPES, CSVFormat, Format, XLSXFormat
 from team.exports.sources import Source
 
@@ -23,8 +24,6 @@ logger = logging.getLogger("rostrum.export")
 
 # The exports of an account that run at a time.
 MAX_EXPORTS = 2
-# The lowest rate at which the client has to read the file, in bytes per second, and the seconds after which it is checked.
-MIN_RATE, RATE_GRACE = 8 * 1024, 30
 # The bytes of a workbook that are sent together, and those that are kept in memory.
 CHUNK_BYTES, MAX_IN_MEMORY = 64 * 1024, 1024 * 1024
 
@@ -69,10 +68,9 @@ class ExportStream:
 
     def __init__(self, chunks: Iterator[bytes], lease: Lease) -> None:
         self.chunks, self.lease = chunks, lease
-        self.sent = 0
-        # The seconds that the client has taken to read, and when it got the last chunk.
-        self.reading = 0.0
-        self.sent_at: float | None = None
+        self.pace = Pace()
+        # The bytes of the last chunk, and when the client got it.
+        self.sent, self.sent_at = 0, 0.0
         self.is_over = False
         self.too_slow = _("The file is incomplete: it was read too slowly. Export the list again.")
 
@@ -82,18 +80,16 @@ class ExportStream:
     def __next__(self) -> bytes:
         if self.is_over:
             raise StopIteration
-        if self.sent_at is not None:
-            self.reading += monotonic() - self.sent_at
-        is_slow = self.reading > RATE_GRACE and self.sent < self.reading * MIN_RATE
-        if is_slow or not self.lease.renew():
+        if self.sent:
+            self.pace.add(self.sent, monotonic() - self.sent_at)
+        if self.pace.is_too_slow or not self.lease.renew():
             self.close()
             return f"{self.too_slow}\r\n".encode()
         chunk = next(self.chunks, None)
         if chunk is None:
             self.close()
             raise StopIteration
-        self.sent += len(chunk)
-        self.sent_at = monotonic()
+        self.sent, self.sent_at = len(chunk), monotonic()
         return chunk
 
     def close(self) -> None:
