@@ -76,7 +76,11 @@ _row_panels: defaultdict[str, list[RowRenderer]] = defaultdict(list)
 
 
 def register_panel(page: str, render: Renderer) -> None:
-    """Add a panel to a page: `post`, the page of a suggestion for the team, or `user`, the page of a user in the settings."""
+    """Add a panel to a page.
+
+    The page is `post`, the page of a suggestion for the team, `user`, the page of a user in the settings, or `suggestions`, a list of
+    suggestions, whose "row" are the parameters of the list.
+    """
     _panels[page].append(render)
 
 

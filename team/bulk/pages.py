@@ -19,14 +19,13 @@ from accounts.layout.settings import parse_id
 from accounts.statuses.models import status_name
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
-from core.http import throttling
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.formatting import number_text
 from team.batches.models import BatchQuerySet, RowResult
 from team.bulk.actions import RESOURCES, Action
 from team.bulk.models import MAX_ROWS, BulkChange, actions_of
-from team.exports.pages import EXPORT, MAX_EXPORTED, respond_with_csv, too_many
+from team.exports.pages import EXPORT, export_selected
 from team.fields.names import people_of
 from team.lists.declarations import LISTS
 from team.lists.queries import ListQuery, count_selected, selected_ids
@@ -114,8 +113,10 @@ class NewBulkChangePage(CreatingPage, TeamPage):
         if (problem := self.problem_of(selection)) is not None:
             messages.error(request, problem)
             return redirect(selection.list_path)
+        if key == EXPORT and selection.is_all:
+            return redirect("team-exports", query={"resource": selection.resource, "query": selection.query_text})
         if key == EXPORT:
-            return self.export(selection)
+            return export_selected(request, selection.query, selection.ids)
         if key == MERGE and selection.resource in MODELS:
             return self.merge(selection)
         if action is None:
@@ -142,21 +143,17 @@ class NewBulkChangePage(CreatingPage, TeamPage):
         if selection.query.errors:
             # Without the filter that can't be read, more rows would be changed than the user has in mind.
             return _("A filter of this list can't be read. Remove it before you change all entries.")
-        is_export = self.request.POST.get("action") == EXPORT
-        limit = MAX_EXPORTED if is_export else MAX_ROWS
+        if self.request.POST.get("action") == EXPORT:
+            return None
         try:
-            selection.number = 1 if is_export else count_selected(selection.query, limit=limit)
+            selection.number = count_selected(selection.query, limit=MAX_ROWS)
         except TooSlow:
             return _("This takes too long, because too many entries would have to be compared.")
         if not selection.number:
             return _("Nothing matches these filters.")
-        return too_many(limit) if selection.number > limit else None
-
-    def export(self, selection: BulkSelection) -> HttpResponse:
-        if selection.is_all:
-            return redirect(reverse(f"team-{selection.resource}s-export") + selection.query.query_string())
-        throttling.count_export(self.request)
-        return respond_with_csv(self.request, selection.query, selection.ids)
+        if selection.number <= MAX_ROWS:
+            return None
+        return _("At most %(n)s entries are possible at a time. Add a filter.") % {"n": number_text(MAX_ROWS)}
 
     def merge(self, selection: BulkSelection) -> HttpResponse:
         if selection.is_all or len(selection.ids) != 2:

@@ -443,12 +443,14 @@ def count_selected(query: ListQuery, *, limit: int) -> int:
         return query.rows.order_by()[: limit + 1].count()
 
 
-def selected_ids(query: ListQuery, *, limit: int, ordered: bool = False) -> "array[int]":
+def selected_ids(
+    query: ListQuery, *, limit: int, ordered: bool = False, time_limit_ms: int = TIME_LIMIT_MS
+) -> "array[int]":
     """Return the ids of the rows that match, at most `limit + 1`. With `ordered`, they are in the order of the list. Raise `TooSlow`.
 
     A search finds the same rows as the list. A cursor reads the ids of other queries, so that a million of them take 8 MB of memory.
     """
-    with time_limit(TIME_LIMIT_MS), search_transaction(query.account.id, query.q) as text:
+    with time_limit(time_limit_ms), search_transaction(query.account.id, query.q) as text:
         if query.q:
             return array("q", query.search_ids(text)[: limit + 1])
         rows = query.rows.order_by(*query.order_by()) if ordered else query.rows.order_by()

@@ -1,5 +1,6 @@
 """The pages of reports: a chart and a table for each report. The table can be downloaded as CSV."""
 
+import csv
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -9,7 +10,7 @@ from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.pages.errors import error_sentence
 from core.pages.formatting import amount_text, number_text
-from team.exports.pages import csv_writer, guarded
+from team.exports.formats import CSVFormat, guard
 from team.fields.names import people_of
 from team.menu.pages import TeamPage, TeamRequest
 from team.reports.periods import DEFAULT_MONTHS
@@ -85,7 +86,7 @@ def csv_response(report: Report, table: Table) -> HttpResponse:
     """Return all rows of a table as CSV. The names of the columns, and months, are those of the JSON API."""
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response.headers["Content-Disposition"] = f'attachment; filename="{report.name}.csv"'
-    writer = csv_writer(response)
+    writer = csv.writer(response, delimiter=CSVFormat().delimiter)
     writer.writerow([column.name for column in table.columns])
     for row, values in zip(table.rows, table.as_objects(), strict=True):
         currency = table.currency_of(row)
@@ -95,7 +96,7 @@ def csv_response(report: Report, table: Table) -> HttpResponse:
 
 def csv_value(value: Any, column: ReportColumn, currency: str) -> str:
     if isinstance(value, str) or value is None:
-        return guarded(value or "")
+        return guard(value or "")
     if column.kind == ColumnKind.MONEY:
         return amount_text(value, currency, is_rounded=column.is_estimate, is_grouped=False)
     return number_text(value, is_grouped=False)

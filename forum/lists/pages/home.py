@@ -17,7 +17,7 @@ from core.db.text import replace_non_xml
 from core.db.time_limit import TooSlow
 from core.pages.base import base_url, redirect
 from core.pages.errors import error_sentence
-from core.pages.navigation import render_row_panels
+from core.pages.navigation import render_panels, render_row_panels
 from forum.categories.models import Category, categories_in_order
 from forum.forums.models import Forum
 from forum.forums.requests import ForumRequest, ForumUserRequest
@@ -100,6 +100,7 @@ class PostListPage(PostsPage):
             panels = render_row_panels("posts", request, [post["id"] for post in posts])
             for post in posts:
                 post["panel"] = panels.get(post["id"])
+        in_use = {**filters.parameters, **team_filter.parameters, "q": q, "order": own_order, "forum_id": forum.id}
         hidden = {"order": own_order, **links.own_filters.parameters, "q": q}
         labels = ORDER_LABELS | {name: further[name].label for name in further}
         return self.render(
@@ -136,6 +137,7 @@ class PostListPage(PostsPage):
             feed=links.link_feed(),
             description=describe(forum, category),
             title=title_of(q, category, links.own_filters),
+            team_tools=render_panels("suggestions", request, in_use),
             **self.list_context(posts),
         )
 

@@ -1,0 +1,105 @@
+"""Exports in the Account API (JSON)."""
+
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django.conf import settings
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from rest_framework.response import Response
+
+from accounts.account.api import url_of_account
+from accounts.hosts.api import APIRequest
+from core.api.fields import ChoiceField, DateTimeField, IntegerField, TextField, WireField
+from core.api.lists import Paged
+from core.api.serializers import ResourceSerializer, format_time
+from core.db.transactions import in_transaction
+from core.files.responses import file_response
+from core.http import throttling
+from core.openapi.fields import describe_field
+from core.openapi.operations import LIMITS, SHAPES, Shape
+from core.openapi.values import URL, or_null
+from team.exports.declarations import EXPORTS
+from team.exports.formats import DecimalSign, Format, Separator
+from team.exports.models import MAX_QUERY_LENGTH, MAX_ROWS, Export, ExportQuerySet
+from team.menu.api import TeamViewSet
+
+OPTIONS = ("language", "separator", "decimal_sign")
+
+
+class FileField(WireField):
+    """The address of the file, in responses only."""
+
+
+class ExportSerializer(ResourceSerializer):
+    kind = TextField(read_only=True)
+    resource = ChoiceField(EXPORTS, required=True)
+    query = TextField(max_length=MAX_QUERY_LENGTH)
+    format = ChoiceField(Format.values)
+    columns = ChoiceField(Export.Columns.values)
+    language = ChoiceField(dict(settings.LANGUAGES))
+    separator = ChoiceField(Separator.values)
+    decimal_sign = ChoiceField(DecimalSign.values)
+    state = TextField(read_only=True)
+    failure = TextField(read_only=True)
+    total = IntegerField(read_only=True)
+    written = IntegerField(read_only=True)
+    file = FileField(read_only=True)
+    author_id = IntegerField(read_only=True)
+    expires_at = DateTimeField(read_only=True)
+    finished_at = DateTimeField(read_only=True)
+
+    @classmethod
+    def represent(cls, row: Export, zone: ZoneInfo) -> dict[str, object]:
+        options = {name: row.options.get(name) or None for name in OPTIONS}
+        data: dict[str, Any] = {name: getattr(row, name, None) for name in cls.names} | options
+        data |= {name: format_time(data[name], zone) for name in cls.times}
+        empty = {name: data[name] or None for name in ("resource", "query", "failure")}
+        return {**data, **empty}
+
+
+class ExportViewSet(TeamViewSet, Paged):
+    """Exports of the user."""
+
+    serializer_class = ExportSerializer
+
+    def get_queryset(self) -> ExportQuerySet:
+        rows: ExportQuerySet = self.account.exports.order_by("-id")
+        return rows.visible_to(self.request.user)
+
+    def represent(self, row: Export) -> dict[str, object]:
+        address = url_of_account(self.request._request, self.account) + reverse("team-export-file", args=[row.id])
+        return super().represent(row) | {"file": address if row.file_id else None}
+
+    def create(self, request: APIRequest) -> HttpResponse:
+        serializer = ExportSerializer(data=self.body.get("export"), context=self.get_serializer_context())
+        self.check(export=serializer)
+        throttling.count_export(throttling.django_request(request))
+        values = {name: value for name, value in serializer.values.items() if value is not None}
+        options = {name: values.pop(name) for name in OPTIONS if name in values}
+        options.setdefault("language", request.user.language or self.account.language or settings.LANGUAGE_CODE)
+        export = in_transaction(lambda: Export.start(self.account, by=request.user, options=options, **values))
+        location = self.base_url + reverse("team-json-export", args=[export.id])
+        return Response(self.represent(export), status=201, headers={"Location": location})
+
+    def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
+        return Response(self.represent(self.get_object()))
+
+    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
+        in_transaction(lambda: self.get_object(locked=True).discard())
+        return Response("ok")
+
+    def file(self, request: APIRequest, id: int) -> HttpResponse:
+        export = self.get_queryset().available().select_related("file").filter(id=id).first()
+        if export is None:
+            raise Http404
+        return file_response(request._request, export.file, inline=False)
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+LIMITS |= {"MAX_CSV_ROWS": MAX_ROWS[Format.CSV], "MAX_XLSX_ROWS": MAX_ROWS[Format.XLSX]}
+describe_field(FileField, response=or_null(URL))
+SHAPES[ExportSerializer] = Shape(
+    Export,
+    nullable=frozenset({"resource", "query", "failure", "language", "separator", "decimal_sign"}),
+)
