@@ -1,0 +1,574 @@
+"""Imports of spreadsheets: the uploaded file, its settings, the check of all rows, the import itself, and its undo.
+
+    read      the file is converted to rows of texts (`team.spreadsheets`), and its columns are guessed
+    settings  a user maps the columns to fields
+    check     every line is written in transactions that are rolled back, which shows what the import would do
+    run       the lines are written in parts, each in one transaction with the progress (`team.batches`)
+    undo      for 30 days, rows that nobody has changed since get their values back, and new rows go to the trash
+
+The canonical file of a part is read from a byte offset. A line is counted as created, changed, unchanged or faulty; its rows are recorded for
+the undo. Unless its author wants otherwise, the changes of an import are silent: the change feed marks them, and nobody is notified.
+"""
+
+import hashlib
+import secrets
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, ClassVar, Self, cast
+
+from django.db import connection, models, transaction
+from django.db.models import Exists, OuterRef, Q
+from django.utils import timezone, translation
+from django.utils.translation import gettext_lazy as _
+
+from accounts.account.models import Account
+from accounts.users.models import User
+from core.changes.models import mark_changes
+from core.db.tenancy import foreign_object
+from core.db.transactions import in_transaction
+from core.errors import Conflict, FieldError, FieldErrors
+from core.files.models import MEBIBYTE, StoredFile
+from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
+from core.rows.trash import KEPT_FOR
+from crm.clients.similar import find_similar
+from team.batches.models import QUEUE, Batch, BatchQuerySet, BatchRow, RowResult
+from team.imports.fields import RowKind
+from team.imports.guessing import guess_settings
+from team.imports.lines import Line, LineReader
+from team.imports.parts import Part, writer_of
+from team.imports.settings import NEW_FIELD, ImportPlan, ImportSettings, plan_import
+from team.imports.writing import PartOutcome, define_field
+from team.spreadsheets.reading import Reading, convert, detect
+from team.spreadsheets.sheets import Sheet, SheetRow, read_rows
+
+MAX_FILE_BYTES = 200 * MEBIBYTE
+# The canonical file of a sheet of 1,000,000 rows.
+MAX_SHEET_BYTES = 2048 * MEBIBYTE
+# A file up to this size is converted in the request.
+SMALL_FILE_BYTES = 2 * MEBIBYTE
+# An import that was not started is kept for this time.
+DRAFT_KEPT_FOR = timedelta(days=7)
+# The number of lines that the preview writes and rolls back, and the number that it shows of each kind of outcome.
+PREVIEWED_LINES, SHOWN_LINES = 1000, 20
+# The number of missing rows that are named, of new rows with similar ones, of new rows that are compared, and of names that are created.
+MAX_SHOWN_MISSING, MAX_SIMILAR, MAX_COMPARED, MAX_NAMES = 100, 100, 200, 100
+# The drafts and unfinished imports of an account.
+MAX_DRAFTS = 50
+
+
+class ImportQuerySet(BatchQuerySet):
+    def drafts(self) -> Self:
+        return self.filter(state=Import.State.DRAFT)
+
+    def outdated(self) -> Self:
+        """Return drafts that were not changed for long, and finished imports whose rows are erased already."""
+        old_draft = Q(state=Import.State.DRAFT, updated_at__lt=timezone.now() - DRAFT_KEPT_FOR)
+        rows = ImportRow.objects.filter(account_id=OuterRef("account_id"), batch_id=OuterRef("id"))
+        old = Q(created_at__lt=timezone.now() - KEPT_FOR) & ~Exists(rows) & ~Q(state=Import.State.DRAFT)
+        return self.filter(old_draft | old)
+
+
+class Import(Batch):
+    """An import of a file by a user."""
+
+    COUNTS: ClassVar[tuple[str, ...]] = (*Batch.COUNTS, "created", "faults", "line", "offset")
+
+    author = foreign_object(User, "author_id")
+    name = models.CharField(max_length=255)
+    # The uploaded file, and the canonical file that was converted from it.
+    source_id = models.BigIntegerField(null=True, editable=False)
+    source = foreign_object(StoredFile, "source_id", null=True)
+    rows_id = models.BigIntegerField(null=True, editable=False)
+    rows = foreign_object(StoredFile, "rows_id", null=True)
+    # `Reading.as_json`, `Sheet.as_json` and `ImportSettings.as_json`. The sheet is empty until the file is converted.
+    reading = models.JSONField(default=dict)
+    sheet = models.JSONField(default=dict)
+    settings = models.JSONField(default=dict)
+    # The name of the recognized format, such as "HubSpot".
+    format = models.CharField(max_length=255, default="")
+    # Why the file can't be read: a text with its parameters.
+    error = models.JSONField(null=True)
+    # The numbers of the check of all lines, its progress, and what it found. Null if there was none with these settings.
+    check = models.JSONField(null=True)
+    created = models.IntegerField(default=0)
+    faults = models.IntegerField(default=0)
+    # The number of the next line, and where it begins in the canonical file.
+    line = models.IntegerField(null=True)
+    offset = models.BigIntegerField(default=0)
+
+    objects = ImportQuerySet.as_manager()
+
+    class Meta:
+        default_related_name = "imports"
+        indexes = [
+            models.Index(fields=["account", "author_id", "id"], name="import_of_author"),
+            # The conditions of housekeeping, which reads the imports of all accounts.
+            models.Index(fields=["created_at"], name="import_by_creation"),
+            models.Index(fields=["updated_at"], name="import_active", condition=Q(state__in=("running", "undoing"))),
+            models.Index(fields=["updated_at", "id"], name="import_draft", condition=Q(state="draft")),
+            # The foreign keys use them when a file is erased.
+            models.Index(fields=["account", "source_id"], name="import_of_source", condition=Q(source_id__isnull=False)),
+            models.Index(fields=["account", "rows_id"], name="import_of_rows", condition=Q(rows_id__isnull=False)),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    # Reading the file
+
+    @classmethod
+    def upload(cls, account: Account, *, by: User, name: str, chunks: Iterable[bytes], kinds: Sequence[str] = ()) -> Self:
+        """Store a file, and convert it, or begin to in a job. Raise FieldErrors. Call this outside of a transaction."""
+        if account.imports.drafts().count() >= MAX_DRAFTS:
+            message = _("The account has {most} imports that were not started: delete some of them")
+            raise FieldError("file", message, "too_many", {"most": MAX_DRAFTS})
+        stored = StoredFile.objects.store(
+            account,
+            name=name,
+            chunks=chunks,
+            content_type="application/octet-stream",
+            max_bytes=MAX_FILE_BYTES,
+            expires_at=timezone.now() + KEPT_FOR,
+        )
+        row = cls(account=account, author_id=by.id, name=name[-255:], source_id=stored.id, state=cls.State.DRAFT)
+        row.settings = {"kinds": [kind for kind in kinds if kind in RowKind]}
+        in_transaction(lambda: row.save(force_insert=True))
+        row.source = stored
+        row.convert_or_defer()
+        return row
+
+    def convert_or_defer(self) -> None:
+        if self.source.size <= SMALL_FILE_BYTES:
+            self.convert()
+        else:
+            read_import.defer(account_id=self.account_id, import_id=self.id)
+
+    @property
+    def is_read(self) -> bool:
+        return bool(self.sheet)
+
+    @property
+    def is_draft(self) -> bool:
+        return bool(self.state == self.State.DRAFT)
+
+    def convert(self) -> None:
+        """Convert the file to rows of texts, and guess the settings. An error of the file is stored in `error`."""
+        values: dict[str, Any] = {"error": None}
+        wanted = {key: self.reading[key] for key in ("encoding", "separator", "sheet", "has_header") if key in self.reading}
+        kinds = self.settings.get("kinds", ())
+        try:
+            with self.source.local_path() as path, TemporaryDirectory(prefix="rostrum-") as directory:
+                reading = detect(path, **wanted)
+                output = Path(directory) / "rows"
+                sheet = convert(path, reading, output)
+                with output.open("rb") as file:
+                    stored = StoredFile.objects.store(
+                        self.account,
+                        name=f"{self.name[:200]}.rows",
+                        chunks=iter(lambda: file.read(MEBIBYTE), b""),
+                        content_type="application/x-ndjson",
+                        max_bytes=MAX_SHEET_BYTES,
+                        expires_at=timezone.now() + KEPT_FOR,
+                    )
+            settings, format = guess_settings(self.account, sheet, kinds, admin=self.author_is_admin())
+            values |= {
+                "reading": {**reading.as_json(), **wanted},
+                "sheet": sheet.as_json(),
+                "settings": {**settings.as_json(), "kinds": list(kinds)},
+                "format": format,
+                "total": sheet.rows,
+                "rows_id": stored.id,
+                "check": None,
+            }
+        except FieldErrors as caught:
+            error = caught.errors[0]
+            with translation.override(self.language):
+                values |= {"error": {"code": error.code, "message": error.text}, "sheet": {}}
+
+        def save() -> None:
+            rows = Import.objects.locked().filter(account_id=self.account_id, id=self.id, state=self.State.DRAFT)
+            row = rows.first()
+            if row is not None:
+                self.account.stored_files.filter(id=row.rows_id or 0).expire()
+                for name, value in values.items():
+                    setattr(row, name, value)
+                row.save_progress(*values)
+
+        in_transaction(save)
+        self.refresh_from_db()
+
+    def author_is_admin(self) -> bool:
+        return bool(self.account.users.filter(id=self.author_id, role__in=User.ADMINS).exists())
+
+    @property
+    def language(self) -> str:
+        """The language of the author, in which faults are stored."""
+        user = self.account.users.filter(id=self.author_id).values_list("language", flat=True).first()
+        return user or self.account.language
+
+    def reread(self, options: Mapping[str, Any]) -> None:
+        """Convert the file again, with another encoding, separator or sheet. Raise Conflict. Call this outside of a transaction."""
+        self.check_draft()
+        self.reading = {name: value for name, value in options.items() if value is not None}
+        self.sheet = {}
+        in_transaction(lambda: self.save_progress("reading", "sheet"))
+        self.convert_or_defer()
+
+    def check_draft(self) -> None:
+        if not self.is_draft:
+            raise Conflict(_("It was started already."))
+
+    # Settings
+
+    @property
+    def parsed_sheet(self) -> Sheet:
+        return Sheet.from_json(self.sheet)
+
+    @property
+    def parsed_settings(self) -> ImportSettings:
+        values = {name: value for name, value in self.settings.items() if name != "kinds"}
+        return ImportSettings.from_json(values)
+
+    def plan(self, settings: ImportSettings | None = None) -> ImportPlan:
+        """Return the plan of the import. Raise FieldErrors."""
+        if not self.is_read:
+            raise FieldError("file", _("is not read yet, or can't be read"), "unread")
+        return plan_import(self.account, settings or self.parsed_settings, self.parsed_sheet)
+
+    def set_settings(self, settings: ImportSettings) -> None:
+        """Store valid settings. The caller has locked the import. Raise FieldErrors or Conflict."""
+        self.check_draft()
+        self.plan(settings)
+        self.settings = {**settings.as_json(), "kinds": self.settings.get("kinds", [])}
+        self.check = None
+        self.save_progress("settings", "check")
+
+    # Writing lines
+
+    def read_lines(self, plan: ImportPlan, number: int) -> tuple[list[Line], SheetRow | None]:
+        """Return the next lines of the file, and the last row that was read. Raise FileNotFoundError if the file is gone."""
+        reader = LineReader(self.account, plan)
+        with self.rows.open() as file:
+            rows = list(islice(read_rows(file, self.parsed_sheet, offset=self.offset, number=self.line), number))
+        return [reader.read(row) for row in rows], rows[-1] if rows else None
+
+    def write_lines(self, plan: ImportPlan, lines: Sequence[Line], user: User) -> PartOutcome:
+        """Write the rows of lines. The caller has begun a transaction."""
+        self.mark_changes()
+        return Part(self.account, user, plan).write(lines)
+
+    def mark_changes(self) -> None:
+        """Mark the changes of the transaction, unless people are to be notified of them."""
+        if not self.settings.get("notify"):
+            mark_changes(self.id)
+
+    def run_part(self, user: User) -> bool:
+        self.mark_changes()
+        return super().run_part(user)
+
+    def preview(self, user: User) -> dict[str, Any]:
+        """Return what the first `PREVIEWED_LINES` lines would do, by writing them in a transaction that is rolled back."""
+        plan = self.plan()
+        self.offset, self.line = 0, None
+        lines, _last = self.read_lines(plan, PREVIEWED_LINES)
+        with transaction.atomic():
+            found = describe(self.write_lines(plan, lines, user))
+            transaction.set_rollback(True)
+        return {**found, "lines": len(lines)}
+
+    def begin_check(self) -> None:
+        """Check all lines in a job. The caller has locked the import."""
+        self.check_draft()
+        self.check = {"id": secrets.token_hex(8), "position": 0, "offset": 0, "line": None, "is_done": False}
+        self.check |= dict.fromkeys(("created", "changed", "unchanged", "faults", "duplicates"), 0) | {"names": {}, "similar": []}
+        for model in (ImportFault, ImportKey):
+            model.objects.filter(account_id=self.account_id, import_id=self.id).delete()
+        self.save_progress("check")
+        check_import.defer(account_id=self.account_id, import_id=self.id, check_id=self.check["id"])
+
+    def check_part(self, user: User) -> bool:
+        """Check the next lines, and return whether more follow. The caller has locked the import."""
+        plan, check = self.plan(), cast(dict[str, Any], self.check)
+        self.offset, self.line = check["offset"], check["line"]
+        lines, last = self.read_lines(plan, self.PART_SIZE)
+        plan.settings.stop = False
+        with transaction.atomic():
+            outcome = self.write_lines(plan, lines, user)
+            similar = find_similar_rows(self.account, user, outcome, room=MAX_SIMILAR - len(check["similar"]))
+            transaction.set_rollback(True)
+        repeated = self.record_keys(outcome)
+        self.record_faults(outcome.faulty)
+        for row in outcome.rows:
+            # A row of an earlier part, which was rolled back, would be changed now.
+            check["changed" if row.result == RowResult.CREATED and row.key in repeated else row.result] += 1
+        check["duplicates"] += len(repeated)
+        check["faults"] += len(outcome.faulty)
+        check["position"] += len(lines)
+        check["similar"] += similar
+        for label, names in outcome.created_names.items():
+            known = check["names"].setdefault(label, [])
+            known += [name for name in sorted(names) if name not in known][: MAX_NAMES - len(known)]
+        if last is not None:
+            check["offset"], check["line"] = last.end, last.number + 1
+        check["is_done"] = len(lines) < self.PART_SIZE
+        if check["is_done"]:
+            check["missing"] = self.find_missing_rows(plan, user)
+        self.faults = check["faults"]
+        self.save_progress("check", "faults")
+        return not check["is_done"]
+
+    def record_keys(self, outcome: PartOutcome) -> set[str]:
+        """Store the keys by which the lines are matched. Return those that an earlier line has."""
+        rows = {row.key: row for row in reversed(outcome.rows) if row.key}
+        counts = Counter(row.key for row in outcome.rows if row.key)
+        if not rows:
+            return set()
+        with connection.cursor() as cursor:
+            cursor.execute(
+                """
+                INSERT INTO team_importkey (account_id, import_id, key, kind, target)
+                SELECT %s, %s, key, kind, target
+                FROM unnest(%s::text[], %s::text[], %s::bigint[]) AS new (key, kind, target)
+                ON CONFLICT DO NOTHING RETURNING key
+                """,
+                [
+                    self.account_id,
+                    self.id,
+                    [row_key(key) for key in rows],
+                    [str(row.kind) for row in rows.values()],
+                    [None if row.result == RowResult.CREATED else row.row.id for row in rows.values()],
+                ],
+            )
+            inserted = {key for (key,) in cursor.fetchall()}
+        return {key for key, number in counts.items() if row_key(key) not in inserted or number > 1}
+
+    def find_missing_rows(self, plan: ImportPlan, user: User) -> dict[str, Any]:
+        """Return, for each kind that is matched, how many rows of the account no line names, and the first of them."""
+        missing = {}
+        for kind in plan.kinds:
+            if not plan.settings.match.get(kind):
+                continue
+            named = ImportKey.objects.filter(account_id=self.account_id, import_id=self.id, kind=kind, target=OuterRef("id"))
+            rows = writer_of(self.account, user, plan, kind).find_rows().filter(~Exists(named)).order_by("id")
+            name = rows.model.DISPLAY_NAME_FIELD
+            first = [{"id": id, "name": text} for id, text in rows.values_list("id", name)[:MAX_SHOWN_MISSING]]
+            missing[str(kind)] = {"number": rows.count(), "first": first}
+        return missing
+
+    def apply(self, user: User) -> bool:
+        plan = self.plan()
+        lines, last = self.read_lines(plan, self.PART_SIZE)
+        outcome = self.write_lines(plan, lines, user)
+        self.batch_rows.record(self, outcome.batch_rows(ImportRow))
+        self.record_faults(outcome.faulty)
+        results = Counter(row.result for row in outcome.rows)
+        self.created += results[RowResult.CREATED]
+        self.changed += results[RowResult.CREATED] + results[RowResult.CHANGED]
+        self.unchanged += results[RowResult.UNCHANGED]
+        self.faults += len(outcome.faulty)
+        self.skipped += len(outcome.faulty)
+        if outcome.faulty and plan.settings.stop:
+            self.position += lines.index(outcome.faulty[-1]) + 1
+            self.fail(self.Failure.FAULT)
+            self.advance(is_last=False)
+            return False
+        self.position += len(lines)
+        if last is not None:
+            self.offset, self.line = last.end, last.number + 1
+        return self.advance(is_last=len(lines) < self.PART_SIZE)
+
+    @property
+    def processed(self) -> int:
+        return super().processed if self.is_undo else self.position
+
+    def record_faults(self, lines: Sequence[Line]) -> None:
+        with translation.override(self.language):
+            ImportFault.objects.bulk_create(
+                ImportFault(
+                    account_id=self.account_id,
+                    import_id=self.id,
+                    number=line.number,
+                    faults=[
+                        {"column": fault.column, "field": fault.error.field, "code": fault.error.code, "message": fault.text}
+                        for fault in line.faults
+                    ],
+                )
+                for line in lines
+            )
+
+    # Starting
+
+    @transaction.atomic(savepoint=False)
+    def start(self, *, by: User) -> None:
+        """Begin to write the lines. The caller has locked the import. Raise FieldErrors or Conflict."""
+        self.check_draft()
+        self.create_fields(by)
+        self.plan()
+        ImportFault.objects.filter(account_id=self.account_id, import_id=self.id).delete()
+        ImportKey.objects.filter(account_id=self.account_id, import_id=self.id).delete()
+        self.state, self.offset, self.line, self.position = self.State.RUNNING, 0, None, 0
+        self.created_at = timezone.now()
+        names = ("state", "offset", "line", "position", "created_at", "settings", "faults")
+        self.faults = 0
+        self.save_progress(*names)
+        self.account.stored_files.filter(id__in=[self.source_id or 0, self.rows_id or 0]).update(
+            expires_at=timezone.now() + KEPT_FOR
+        )
+        self.run_or_defer(by)
+
+    def create_fields(self, by: User) -> None:
+        """Define the new fields to which columns are mapped, such as `client.+number`. Raise FieldErrors."""
+        settings = self.parsed_settings
+        header = self.sheet["header"]
+        for heading, mapping in zip(header, settings.columns, strict=True):
+            kind, _dot, type = mapping.field.partition(f".{NEW_FIELD}")
+            if type:
+                mapping.field = f"{kind}.{define_field(self.account, kind, heading, type, mapping, by=by)}"
+        self.settings = {**settings.as_json(), "kinds": self.settings.get("kinds", [])}
+
+    def discard(self) -> None:
+        """Delete a draft and its files. The caller has locked it. Raise Conflict."""
+        self.check_draft()
+        self.account.stored_files.filter(id__in=[self.source_id or 0, self.rows_id or 0]).expire()
+        self.delete()
+
+    def faulty_rows(self) -> Iterator[list[str]]:
+        """Yield the header and the rows with faults of the file, each with the faults in a last column."""
+        sheet = self.parsed_sheet
+        yield [*sheet.header, str(_("Errors"))]
+        faults = ImportFault.objects.filter(account_id=self.account_id, import_id=self.id).order_by("number")
+        messages = iter(faults.values_list("number", "faults").iterator(chunk_size=1000))
+        following = next(messages, None)
+        with self.rows.open() as file:
+            for row in read_rows(file, sheet):
+                if following is None:
+                    return
+                if row.number == following[0]:
+                    yield [*row.cells, "; ".join(fault["message"] for fault in following[1])]
+                    following = next(messages, None)
+
+
+class ImportRow(BatchRow):
+    """A row that an import created or changed."""
+
+    batch = foreign_object(Import, "batch_id", related_name="batch_rows")
+
+
+class ImportFault(models.Model):
+    """The faults of a line."""
+
+    pk = models.CompositePrimaryKey("account_id", "import_id", "number")
+    account = models.ForeignKey(Account, models.CASCADE, related_name="+", db_index=False)
+    import_id = models.BigIntegerField()
+    # The number of the row in the file.
+    number = models.IntegerField()
+    # Objects with the heading of the column, the field, the code and the message.
+    faults = models.JSONField()
+
+
+class ImportKey(models.Model):
+    """A key by which a line of a checked file is matched, with the id of the row of the account, if there is one."""
+
+    pk = models.CompositePrimaryKey("account_id", "import_id", "key")
+    account = models.ForeignKey(Account, models.CASCADE, related_name="+", db_index=False)
+    import_id = models.BigIntegerField()
+    # The digest of the kind and the key.
+    key = models.CharField(max_length=255)
+    kind = models.CharField(max_length=255)
+    target = models.BigIntegerField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["account", "import_id", "kind", "target"],
+                name="import_key_of_row",
+                condition=Q(target__isnull=False),
+            )
+        ]
+
+
+def row_key(key: str) -> str:
+    return hashlib.sha256(key.encode()).hexdigest()[:32]
+
+
+def describe(outcome: PartOutcome) -> dict[str, Any]:
+    """Return the numbers of rows by result, and the first ones of each, with their changes field by field."""
+    counts = Counter(row.result for row in outcome.rows)
+    shown: dict[str, list[dict[str, Any]]] = {RowResult.CREATED: [], RowResult.CHANGED: []}
+    for row in outcome.rows:
+        if len(listed := shown.get(row.result, [])) < SHOWN_LINES and row.result in shown:
+            listed.append(
+                {
+                    "number": row.line.number,
+                    "kind": str(row.kind),
+                    "id": None if row.result == RowResult.CREATED else row.row.id,
+                    "name": str(row.row),
+                    "before": row.before,
+                    "after": {name: value for name, value in row.after.items() if name != "updated_at" and value is not None},
+                }
+            )
+    faulty = [
+        {"number": line.number, "faults": [{"column": fault.column, "message": fault.text} for fault in line.faults]}
+        for line in outcome.faulty[:SHOWN_LINES]
+    ]
+    return {
+        "created": counts[RowResult.CREATED],
+        "changed": counts[RowResult.CHANGED],
+        "unchanged": counts[RowResult.UNCHANGED],
+        "faults": len(outcome.faulty),
+        "rows": {**shown, "faulty": faulty},
+        "names": {label: sorted(names)[:MAX_NAMES] for label, names in outcome.created_names.items()},
+    }
+
+
+def find_similar_rows(account: Account, user: User, outcome: PartOutcome, *, room: int) -> list[dict[str, Any]]:
+    """Return new clients and contacts that are similar to existing ones, at most `room`. The first `MAX_COMPARED` of a part are compared."""
+    new = [row for row in outcome.rows if row.result == RowResult.CREATED and row.kind in ("client", "contact")]
+    own = {row.row.id for row in new}
+    found: list[dict[str, Any]] = []
+    for row in new[:MAX_COMPARED]:
+        if len(found) >= room:
+            break
+        values = {name: getattr(row.row, name, None) or "" for name in ("name", "email", "tax_no")}
+        similar = [other for other in find_similar(account, user, **values) if other.id not in own]
+        if similar:
+            others = [{"kind": other.kind, "id": other.id, "name": other.name, "reason": str(other.reason)} for other in similar]
+            found.append({"number": row.line.number, "name": row.row.name, "similar": others})
+    return found
+
+
+# Jobs
+
+
+@job(time_limit=300, queue=QUEUE)
+def read_import(*, account_id: int, import_id: int) -> None:
+    """Convert the file of an import."""
+    row = Import.objects.drafts().select_related("account", "source").filter(account_id=account_id, id=import_id).first()
+    if row is not None and row.source is not None:
+        row.convert()
+
+
+@job(time_limit=300, queue=QUEUE, time_slice=MAX_TIME_SLICE)
+def check_import(*, account_id: int, import_id: int, check_id: str) -> None:
+    """Check the lines of an import for one time slice. Add a job for the rest. A newer check ends this one."""
+
+    def act() -> bool:
+        rows = Import.objects.locked().drafts().select_related("account").filter(account_id=account_id, id=import_id)
+        row = rows.first()
+        if row is None or not row.check or row.check["id"] != check_id or row.check["is_done"]:
+            return False
+        user = row.account.users.filter(id=row.author_id, is_active=True, role__in=User.TEAM).first()
+        if user is None:
+            return False
+        user.account = row.account
+        return row.check_part(user)
+
+    follows = True
+    while follows and has_time_left():
+        follows = in_transaction(act)
+    if follows:
+        check_import.defer(account_id=account_id, import_id=import_id, check_id=check_id)
