@@ -1,0 +1,147 @@
+"""XLSX files, and tables in JSON, which only fit in memory as a whole. They are read in a process of its own with a limit of memory.
+
+The process gets its task as JSON in its argument, and writes the result as JSON. It has no settings and no database.
+"""
+
+import resource
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import orjson
+import python_calamine as calamine
+
+from team.spreadsheets.sheets import SAMPLE_ROWS, Refused, looks_like_header, write_sheet
+
+MAX_CELLS = 2_000_000
+MAX_MEMORY = 1_500_000_000
+# The size of all parts of the file when they are unpacked.
+MAX_UNPACKED = 500_000_000
+
+
+def _number_text(number: float) -> str:
+    """Return a number without rounding errors and exponents. Excel keeps 15 digits."""
+    if number.is_integer() and abs(number) < 1e15:
+        return str(int(number))
+    return f"{Decimal(f'{number:.15g}'):f}"
+
+
+def _moment_text(moment: datetime) -> str:
+    rounded = (moment + timedelta(milliseconds=500)).replace(microsecond=0)
+    return rounded.isoformat(" ")
+
+
+def _duration_text(duration: timedelta) -> str:
+    minutes, seconds = divmod(round(duration.total_seconds()), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{seconds:02}"
+
+
+TEXTS: dict[type, Callable[[Any], str]] = {
+    str: str,
+    float: _number_text,
+    int: str,
+    bool: lambda value: "true" if value else "false",
+    datetime: _moment_text,
+    date: date.isoformat,
+    time: lambda value: value.isoformat("seconds"),
+    timedelta: _duration_text,
+}
+
+
+def sheet_names(book: calamine.CalamineWorkbook) -> list[str]:
+    """Return the names of the sheets with cells that are not hidden, or else of all sheets with cells."""
+    sheets = [sheet for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
+    return [sheet.name for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible] or [
+        sheet.name for sheet in sheets
+    ]
+
+
+def read_xlsx(book: calamine.CalamineWorkbook, name: str) -> Iterator[list[str]]:
+    """Return the rows of a sheet from row 1 on. A merged cell has its value in its first cell, and an error is an empty cell."""
+    sheet = book.get_sheet_by_name(name)
+    if sheet.height * sheet.width > MAX_CELLS:
+        raise Refused("too_many_cells_in_sheet", cells=sheet.height * sheet.width, limit=MAX_CELLS)
+    # `iter_rows` begins with row 1, but with the first column that has cells.
+    before = [""] * (sheet.start or (0, 0))[1]
+    texts = TEXTS
+    for row in sheet.iter_rows():
+        yield before + [value if type(value) is str else texts[type(value)](value) for value in row]
+
+
+def read_json(data: bytes) -> Iterator[list[str]]:
+    """Return the names of the members of all objects, and then the values of each object."""
+    try:
+        objects = orjson.loads(data)
+        names = list(dict.fromkeys(name for each in objects for name in each.keys()))  # noqa: SIM118  # a list of texts has no keys
+    except (ValueError, AttributeError, TypeError):
+        raise Refused("unknown_format") from None
+    if not isinstance(objects, list) or not names:
+        raise Refused("empty")
+    yield names
+    for each in objects:
+        yield [_json_text(each.get(name)) for name in names]
+
+
+def _json_text(value: object) -> str:
+    if isinstance(value, str):
+        return value.replace("\0", "")
+    if isinstance(value, float):
+        return _number_text(value)
+    return "" if value is None else orjson.dumps(value).decode()
+
+
+def run(path: Path, *, format: str, sheet: str, has_header: bool | None, output: str) -> dict[str, Any]:
+    if format == "xlsx":
+        check_size(path)
+        book = calamine.CalamineWorkbook.from_path(path)
+        sheets = sheet_names(book)
+        if not sheets:
+            raise Refused("empty")
+        if sheet and sheet not in sheets:
+            raise Refused("unknown_sheet", sheet=sheet)
+        sheet = sheet or sheets[0]
+        rows = read_xlsx(book, sheet)
+    else:
+        with zipfile.ZipFile(path) as archive:
+            rows, sheets = read_json(archive.read(sheet)), []
+    if output:
+        return {"sheet": write_sheet(Path(output), rows, has_header=bool(has_header)).as_json()}
+    first = next((cells for cells, _number in zip(rows, range(SAMPLE_ROWS), strict=False) if any(cells)), [])
+    return {"sheets": sheets, "sheet": sheet, "has_header": looks_like_header(first)}
+
+
+def check_size(path: Path) -> None:
+    """Raise Refused for a file whose parts are too large. A part that is larger than it says meets the limit of memory or of time."""
+    with zipfile.ZipFile(path) as archive:
+        if sum(part.file_size for part in archive.infolist()) > MAX_UNPACKED:
+            raise Refused("sheet_too_large")
+
+
+def main(task: str) -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    try:
+        arguments = orjson.loads(task)
+        result = run(Path(arguments.pop("path")), **arguments)
+    except Refused as error:
+        result = {"error": error.code, "params": error.params}
+    except MemoryError:
+        result = {"error": "sheet_too_large", "params": {}}
+    except (
+        calamine.CalamineError,
+        zipfile.BadZipFile,
+        OSError,
+        ValueError,
+        KeyError,
+        NotImplementedError,
+        RuntimeError,
+    ):
+        result = {"error": "broken", "params": {}}
+    sys.stdout.buffer.write(orjson.dumps(result))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
