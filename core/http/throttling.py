@@ -94,9 +94,10 @@ def count_preview(request: RequestOfPage) -> None:
         enforce_limit(request, rate_limiter.hit(key, MAX_PREVIEWS_PER_MINUTE, MINUTE))
 
 
-def count_export(request: RequestOfPage) -> None:
+def count_export(request: AnyRequest) -> None:
     if settings.RATE_LIMIT:
-        enforce_limit(request, hit(f"export:{request.account.id}", MAX_EXPORTS_PER_MINUTE, MINUTE))
+        account = cast(RequestOfPage, django_request(request)).account
+        enforce_limit(request, hit(f"export:{account.id}", MAX_EXPORTS_PER_MINUTE, MINUTE))
 
 
 def count_picture(request: RequestOfPage) -> None:

@@ -30,7 +30,7 @@ from team.lists.declarations import LISTS
 from team.timeline.models import KINDS
 
 # The column of each row that people call its number. Rows that other tables do not refer to have none.
-ID = Field("id", _("Number"), FieldType.NUMBER, read_only=True, in_lists=True)
+ID = Field("id", _("Number"), FieldType.NUMBER, read_only=True)
 AUTHOR = Field("user_id", _("Author"), FieldType.USER, read_only=True, in_lists=True)
 CREATED = Field("created_at", _("Created"), FieldType.TIME, read_only=True, in_lists=True)
 CHANGED = Field("updated_at", _("Changed"), FieldType.TIME, read_only=True)
@@ -165,7 +165,9 @@ def votes_of_customers(account: Account, user: User) -> "QuerySet[Model]":
 def timeline_entries(account: Account, user: User) -> "QuerySet[Model]":
     entries = account.timeline_entries.with_subjects(account, user.access)
     # An entry about a suggestion has a subject that everyone of the team sees, on the timelines of rows that only some see.
-    return entries.filter(links_to_accessible(user.access, Client, Contact, Deal)) if user.access.is_limited else entries
+    return (
+        entries.filter(links_to_accessible(user.access, Client, Contact, Deal)) if user.access.is_limited else entries
+    )
 
 
 def memberships(account: Account, user: User) -> "QuerySet[Model]":
@@ -178,18 +180,14 @@ EXPORTS: dict[str, ExportResource] = {
     resource.key: resource
     for resource in (
         *(ExportResource(key=declaration.resource, label=declaration.label) for declaration in LISTS.values()),
-        ExportResource(
-            key="suggestion", label=_("Suggestions"), fields=SUGGESTION_FIELDS, texts={"kind": kind_name}
-        ),
+        ExportResource(key="suggestion", label=_("Suggestions"), fields=SUGGESTION_FIELDS, texts={"kind": kind_name}),
         ExportResource(
             key="comment",
             label=_("Comments"),
             fields=COMMENT_FIELDS,
             tables=(lambda account, user: account.comments.of_live_posts(user.access),),
         ),
-        ExportResource(
-            key="vote", label=_("Votes"), fields=VOTE_FIELDS, tables=(votes_of_users, votes_of_customers)
-        ),
+        ExportResource(key="vote", label=_("Votes"), fields=VOTE_FIELDS, tables=(votes_of_users, votes_of_customers)),
         ExportResource(
             key="note",
             label=_("Notes"),

@@ -107,7 +107,9 @@ def unguard(text: str) -> str:
 def join_list(items: Sequence[str]) -> str:
     """Return the items in one text. One that a comma would split is in quotes."""
     needs_quotes = [item != item.strip() or not item or any(sign in item for sign in ',"\r\n') for item in items]
-    quoted = ('"' + item.replace('"', '""') + '"' if quote else item for item, quote in zip(items, needs_quotes, strict=True))
+    quoted = (
+        '"' + item.replace('"', '""') + '"' if quote else item for item, quote in zip(items, needs_quotes, strict=True)
+    )
     return ", ".join(quoted)
 
 

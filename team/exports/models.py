@@ -29,6 +29,8 @@ from team.exports.declarations import EXPORTS
 from team.exports.formats import CONTENT_TYPES, MAX_SHEET_ROWS, CSVFormat, Format, XLSXFormat
 from team.exports.sources import JOB_TIME_LIMIT_MS, Source, source_of
 
+# The kind of the exports of lists.
+LIST = "list"
 # The maximum number of rows of a file.
 MAX_ROWS = {Format.CSV: 5_000_000, Format.XLSX: MAX_SHEET_ROWS - 1}
 MAX_BYTES = 5 * 1024**3
@@ -69,9 +71,6 @@ class ExportQuerySet(models.QuerySet["Export"]):
 class Export(TenantModel):
     """A file that a job writes for a user."""
 
-    class Kind(models.TextChoices):
-        LIST = "list", _("List")
-
     class State(models.TextChoices):
         RUNNING = "running", _("Running")
         DONE = "done", _("Done")
@@ -93,7 +92,8 @@ class Export(TenantModel):
 
     author_id = models.BigIntegerField(editable=False)
     author = foreign_object(User, "author_id")
-    kind = models.CharField(max_length=255, choices=Kind.choices, default=Kind.LIST)
+    # A key of `KINDS`, and what is exported: for a list, a key of `EXPORTS`.
+    kind = models.CharField(max_length=255, default=LIST)
     resource = models.CharField(max_length=255, blank=True, default="")
     # The parameters of the list.
     query = models.TextField(blank=True, default="")
@@ -140,7 +140,7 @@ class Export(TenantModel):
     def start(cls, account: Account, *, by: User, **values: Any) -> Self:
         """Begin to write a file. `values` are columns of the export. Raise FieldErrors."""
         export = cls(account=account, author_id=by.id, **values)
-        if export.kind == cls.Kind.LIST:
+        if export.kind == LIST:
             export.source(by)
         if account.exports.running().count() >= MAX_RUNNING:
             raise FieldError("", _("The account has too many exports in progress"), "too_many")
@@ -167,7 +167,8 @@ class Export(TenantModel):
     @transaction.atomic(savepoint=False)
     def discard(self) -> None:
         """Delete the export and its file. A job that is writing the file stops."""
-        self.account.stored_files.filter(id=self.file_id).expire()
+        if self.file_id is not None:
+            self.account.stored_files.filter(id=self.file_id).expire()
         self.delete()
 
     # The methods of the job
@@ -205,7 +206,9 @@ class Export(TenantModel):
             )
         except FieldErrors:
             raise ExportFailedError(self.Failure.SPACE) from None
-        if not self.finish(self.State.DONE, file_id=stored.id, notes=self.notes, written=self.written, total=self.total):
+        if not self.finish(
+            self.State.DONE, file_id=stored.id, notes=self.notes, written=self.written, total=self.total
+        ):
             stored.expire()
 
     def chunks_of(self, file: BinaryIO) -> Iterator[bytes]:
@@ -315,7 +318,7 @@ def write_list(export: Export, user: User, file: BinaryIO, is_large: bool) -> Wr
     return WrittenFile(file_name(export.resource, format), CONTENT_TYPES[format])
 
 
-register_kind(Export.Kind.LIST, Export.Kind.LIST.label, write_list)
+register_kind(LIST, _("List"), write_list)
 
 
 # Jobs

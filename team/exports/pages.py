@@ -4,20 +4,17 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.safestring import SafeString
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
-from core.errors import FieldErrors
 from core.files.responses import file_response
 from core.http import throttling
 from core.pages.base import redirect
@@ -43,8 +40,12 @@ OF_LANGUAGE = ("", gettext_lazy("As usual in the language"))
 
 
 class ExportForm(Form):
-    resource = forms.ChoiceField(label=gettext_lazy("What"), choices=[(key, kind.label) for key, kind in EXPORTS.items()])
-    query = forms.CharField(required=False, max_length=MAX_QUERY_LENGTH, widget=forms.HiddenInput, label=gettext_lazy("Filters"))
+    resource = forms.ChoiceField(
+        label=gettext_lazy("What to export"), choices=[(key, kind.label) for key, kind in EXPORTS.items()]
+    )
+    query = forms.CharField(
+        required=False, max_length=MAX_QUERY_LENGTH, widget=forms.HiddenInput, label=gettext_lazy("Filters")
+    )
     format = forms.ChoiceField(label=gettext_lazy("Format"), choices=Format.choices)
     columns = forms.ChoiceField(label=gettext_lazy("Columns"), choices=Export.Columns.choices)
     separator = forms.ChoiceField(
@@ -120,7 +121,9 @@ def export_selected(request: TeamRequest, query: ListQuery, ids: list[int]) -> H
     resource = query.declaration.resource
     source = ListSource(resource, request.account, request.user, query)
     source.ids = ids
-    return respond_with_file(request, request.account, source, Format.CSV, CSVFormat(), name=file_name(resource, Format.CSV))
+    return respond_with_file(
+        request, request.account, source, Format.CSV, CSVFormat(), name=file_name(resource, Format.CSV)
+    )
 
 
 class ExportPage(TeamPage):

@@ -36,15 +36,9 @@ def respond_with_file(
     if lease is None:
         message = _("Your account is exporting as many lists as it may. Try again when one of them is complete.")
         return error_response(request, HTTPStatus.TOO_MANY_REQUESTS, message=message, headers={"Retry-After": "10"})
-    if format == Format.CSV:
-        # The view has returned when the chunks are made, so its language is no longer active.
-        chunks = use_language(translation.get_language(), options.write(source.headings, source.chunks()))
-    else:
-        try:
-            chunks = workbook_chunks(source)
-        except BaseException:
-            lease.release()
-            raise
+    chunks = options.write(source.headings, source.chunks()) if format == Format.CSV else workbook_chunks(source)
+    # The view has returned when the chunks are made, so its language is no longer active.
+    chunks = use_language(translation.get_language(), chunks)
     response = StreamingHttpResponse(ExportStream(chunks, lease), content_type=CONTENT_TYPES[Format(format)])
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     response.headers["Cache-Control"] = "private, no-store"
@@ -52,11 +46,12 @@ def respond_with_file(
 
 
 def workbook_chunks(source: Source) -> Iterator[bytes]:
-    """Write the workbook, and return its chunks."""
-    file = SpooledTemporaryFile(MAX_IN_MEMORY)
-    XLSXFormat(str(source.resource.label)).write(file, source.headings, source.chunks())  # type: ignore[arg-type]  # a binary file
-    file.seek(0)
-    return iter(partial(file.read, CHUNK_BYTES), b"")
+    """Write the workbook, and yield it in chunks."""
+    with SpooledTemporaryFile(MAX_IN_MEMORY) as file:
+        workbook = XLSXFormat(str(source.resource.label))
+        workbook.write(file, source.headings, source.chunks())  # type: ignore[arg-type]  # it is a binary file
+        file.seek(0)
+        yield from iter(partial(file.read, CHUNK_BYTES), b"")
 
 
 class ExportStream:

@@ -6,7 +6,7 @@ The other kinds of rows have no filters, and are read in the order of their prim
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date
 from functools import cached_property
 from operator import itemgetter
 from typing import Any
@@ -123,7 +123,8 @@ class Source:
 
     def with_names(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         names = {name: value for name, value in names_of(self.account).items() if name in self.names_of_values}
-        return rows.annotate(**names)
+        named: QuerySet[Model] = rows.annotate(**names)
+        return named
 
     def chunks(self) -> Iterator[list[list[Any]]]:
         """Yield the values of the rows, in chunks. A row that was deleted meanwhile is left out."""
@@ -161,7 +162,9 @@ class Source:
         zone, field = self.account.zone, column.field
         match field.type:
             case FieldType.TIME:
-                return lambda value: (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(zone).replace(tzinfo=None)
+                return lambda value: (
+                    (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(zone).replace(tzinfo=None)
+                )
             case FieldType.PHONE:
                 return PhoneText
             case FieldType.TAGS | FieldType.CHOICES:
@@ -219,7 +222,9 @@ class IdSource(Source):
 class ListSource(IdSource):
     """The rows of a list of the team's pages."""
 
-    def __init__(self, resource: str, account: Account, user: User, query: ListQuery, *, all_columns: bool = False) -> None:
+    def __init__(
+        self, resource: str, account: Account, user: User, query: ListQuery, *, all_columns: bool = False
+    ) -> None:
         self.query = query
         self.shown = [query.declaration.name_field, *(field.name for field in query.shown_fields)]
         super().__init__(resource, account, user, all_columns=all_columns)
@@ -247,15 +252,18 @@ class SuggestionSource(IdSource):
                 errors.append(FieldError(name, UNKNOWN, "unknown"))
         rows: PostQuerySet = account.posts.listed_for(user)
         if forum := parameters.get("forum_id"):
-            forum_id = account.forums.filter(id=to_id(forum)).values_list("id", flat=True).first()
-            if forum_id is None:
+            forum_id = to_id(forum)
+            if forum_id is None or not account.forums.filter(id=forum_id).exists():
                 errors.append(FieldError("forum_id", _("can't be found"), "gone"))
-            rows = rows.of_forum(forum_id)
+            else:
+                rows = rows.of_forum(forum_id)
         try:
             filters = Filters.read(parameters, account.categories.all(), account.statuses_of_kind("post"))
             order = read_order(parameters.get("order"), DEFAULT_ORDER, further)
         except Http404:
-            errors.append(FieldError("", _("names a category, a status, a kind or an order that does not exist"), "gone"))
+            errors.append(
+                FieldError("", _("names a category, a status, a kind or an order that does not exist"), "gone")
+            )
         if errors:
             raise FieldErrors(errors)
         self.posts = self.team_filter.select(rows.selected(filters.selection))
