@@ -24,6 +24,7 @@ class Team(rooms.Room):
         "board",
         "merges",
         "batches",
+        "imports",
         "bulk",
         "mailings",
         "reports",

@@ -48,6 +48,7 @@ class WebhookSerializer(ResourceSerializer):
     events = EventsField()
     format = ChoiceField(Endpoint.Format.values)
     public_key = TextField(read_only=True)
+    includes_imports = BooleanField()
     enabled = BooleanField()
     disabled_reason = TextField(read_only=True)
     failing_since = DateTimeField(read_only=True)

@@ -41,10 +41,12 @@ ERROR_DELAY = 2
 
 NEXT_CHANGES = """
 SELECT lease.account_id, lease.key, change.number, change.resource, change.change, change.id, change.at
-FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::int[]) AS lease (account_id, key, cursor, size)
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::int[], %s::bool[])
+    AS lease (account_id, key, cursor, size, includes_imports)
 CROSS JOIN LATERAL (
     SELECT number, resource, change, id, at FROM core_change
     WHERE core_change.account_id = lease.account_id AND number > lease.cursor
+        AND (import_id IS NULL OR lease.includes_imports)
     ORDER BY number LIMIT lease.size
 ) AS change
 ORDER BY lease.account_id, lease.key, change.number
@@ -226,6 +228,7 @@ def next_changes(
         [lease.key for lease in leases],
         [lease.cursor for lease in leases],
         [size(lease) for lease in leases],
+        [key in endpoints and endpoints[key].includes_imports for key in ((row.account_id, row.key) for row in leases)],
     ]
     found: dict[tuple[int, int], list[Event]] = {}
     with connection.cursor() as cursor:

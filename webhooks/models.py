@@ -87,6 +87,8 @@ class Endpoint(TenantModel):
     # The types of the events to send. Null means all.
     events = ArrayField(models.TextField(), null=True, blank=True)
     format = models.CharField(max_length=255, choices=Format.choices, default=Format.STANDARD)
+    # Whether it gets the changes of imports of which nobody is to be notified.
+    includes_imports = models.BooleanField(default=False)
     enabled = models.BooleanField(default=True)
     disabled_reason = models.CharField(max_length=255, choices=DisabledReason.choices, null=True, blank=True)
     # Encrypted, because the signatures need the secret itself.

@@ -50,6 +50,12 @@ class WebhookForm(Form):
         widget=forms.CheckboxSelectMultiple(attrs={"lang": "en", "class": "in-columns"}),
     )
 
+    includes_imports = forms.BooleanField(
+        label=gettext_lazy("Send the changes of imports too"),
+        required=False,
+        help_text=gettext_lazy("A large import sends an event for each of its rows."),
+    )
+
     def __init__(self, data: QueryDict | None = None, *, row: Endpoint | None = None) -> None:
         initial: dict[str, object] = {"scope": ALL}
         if row is not None:
@@ -58,6 +64,7 @@ class WebhookForm(Form):
                 "format": row.format,
                 "scope": SELECTED if row.events else ALL,
                 "events": row.events or [],
+                "includes_imports": row.includes_imports,
             }
         super().__init__(data, initial=initial)
         self.set_choices("events", [(name, name) for name in event_types()])
@@ -76,6 +83,7 @@ class WebhookForm(Form):
             "url": values["url"],
             "format": values["format"],
             "events": None if values["scope"] == ALL else values["events"],
+            "includes_imports": values["includes_imports"],
         }
 
 

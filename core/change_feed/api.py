@@ -16,7 +16,7 @@ from core.http.requests import RequestOfAPI
 from core.openapi.fields import describe_field
 from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
 from core.openapi.schema import field_parameters
-from core.openapi.values import BOOLEAN, ID, NAME, TIME, array_of, object_of, one_of
+from core.openapi.values import BOOLEAN, ID, NAME, TIME, array_of, object_of, one_of, or_null
 from core.registry import registry
 from core.rows.trash import LimitedQuerySet
 
@@ -71,7 +71,13 @@ class ChangeViewSet(JSONViewSet):
         return Response(
             {
                 "changes": [
-                    {"resource": row.resource, "id": row.id, "change": row.change, "at": format_time(row.at, zone)}
+                    {
+                        "resource": row.resource,
+                        "id": row.id,
+                        "change": row.change,
+                        "at": format_time(row.at, zone),
+                        "import_id": row.import_id,
+                    }
                     for row in page
                     if (row.resource, row.id) not in hidden
                 ],
@@ -100,5 +106,5 @@ class ChangeViewSet(JSONViewSet):
 describe_field(SinceField, request={"type": "string", "description": "The cursor of the previous response, or `now`."})
 
 QUERY_PARAMETERS["list_changes"] = field_parameters(declared_fields(FeedSerializer))
-CHANGE = object_of(resource=NAME, id=ID, change=one_of(Change.Kind.values), at=TIME)
+CHANGE = object_of(resource=NAME, id=ID, change=one_of(Change.Kind.values), at=TIME, import_id=or_null(ID))
 RESPONSES["list_changes"] = object_of(changes=array_of(CHANGE), cursor=NAME, more=BOOLEAN)

@@ -76,6 +76,12 @@ class Cursor(NamedTuple):
         return urlsafe_b64encode(struct.pack(">qQ", self.number, self.timestamp_us) + digest[:8]).decode()
 
 
+def mark_changes(import_id: int) -> None:
+    """Mark all changes of the current transaction as those of an import, so that followers and clients can leave them out."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('changes.import_id', %s, true)", [str(import_id)])
+
+
 class ChangeQuerySet(models.QuerySet["Change"]):
     """The changes of one account."""
 
@@ -175,6 +181,8 @@ class Change(models.Model):
     id = models.BigIntegerField()
     change = models.CharField(max_length=255, choices=Kind.choices)
     at = models.DateTimeField()
+    # The import that made the change, if nobody is to be notified of it (`mark_changes`).
+    import_id = models.BigIntegerField(null=True)
 
     objects = ChangeQuerySet.as_manager()
 

@@ -144,6 +144,15 @@ class StoredFile(TenantModel):
         """Yield the bytes from `start`, in chunks."""
         return store.read(self.key, start, self.size if length is None else min(start + length, self.size))
 
+    def lines(self, start: int = 0) -> Iterator[bytes]:
+        """Yield the lines from `start`, each with its line feed."""
+        rest = b""
+        for chunk in self.read(start):
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield from (line + b"\n" for line in lines)
+        if rest:
+            yield rest
+
     @contextmanager
     def local_path(self) -> Iterator[Path]:
         """Yield a path on this machine, which is valid within the context: of the stored file itself, or of a copy."""

@@ -131,7 +131,7 @@ BEGIN
             RETURN NULL;
         END IF;
     END IF;
-    INSERT INTO core_change (account_id, position, resource, id, change, at)
+    INSERT INTO core_change (account_id, position, resource, id, change, at, import_id)
     SELECT
         thing.account_id,
         nextval('core_change_positions'),
@@ -141,7 +141,8 @@ BEGIN
             WHEN NOT is_live THEN 'deleted' WHEN was_live THEN 'updated' WHEN TG_OP = 'INSERT' THEN 'created'
             ELSE 'restored'
         END,
-        clock_timestamp()
+        clock_timestamp(),
+        nullif(current_setting('changes.import_id', true), '')::bigint
     -- If the account itself was deleted, insert nothing.
     FROM accounts_account WHERE accounts_account.id = thing.account_id;
     RETURN NULL;

@@ -53,6 +53,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("at", models.DateTimeField()),
+                ("import_id", models.BigIntegerField(null=True)),
             ],
             options={
                 "db_table": "core_change",

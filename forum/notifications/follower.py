@@ -56,7 +56,7 @@ class NotificationFollower(ChangeFollower):
         ids = {
             change.id
             for change in changes
-            if change.resource == "post" and change.change == Change.Kind.CREATED and change.at > oldest
+            if change.resource == "post" and change.change == Change.Kind.CREATED and change.at > oldest and change.import_id is None
         }
         if not ids:
             return

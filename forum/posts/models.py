@@ -265,13 +265,13 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         return user.is_team or (self.user_id == user.id and not self.has_other_participants())
 
     @transaction.atomic(savepoint=False)
-    def write(self, values: dict[str, Any], *, by: User) -> None:
+    def write(self, values: dict[str, Any], *, by: User, is_silent: bool = False) -> None:
         """Insert the post, or update the fields in `values`. To update, the caller must have locked the row.
 
         Without a status, a new post gets the account's first status for posts. A new post of `forum_id` without a category gets the first
         category of the forum and the first status. A status also sets `closed`, unless `values` has `closed`. The team may have to
         approve a new post of a member, and a post whose title or content a member has changed. A change of an existing post's status or
-        response is recorded as `StatusChange`.
+        response is recorded as `StatusChange`, and announced unless the write is silent. A new post may have an author and a time of its own.
         """
         tags = values.pop("tags", None)
         status = values.pop("status", None)
@@ -318,7 +318,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         if tags is not None:
             self.tag_all(self.account, [(self, tags)])
         if is_new:
-            self.user_id, self.created_at = by.id, self.updated_at
+            self.user_id, self.created_at = values.get("user_id", by.id), values.get("created_at", self.updated_at)
             if needs_category:
                 self._enter_first_category(by=by)
             elif self._must_wait(by):
@@ -332,7 +332,8 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                 change = StatusChange.objects.record(
                     self, by=by, status_id_before=status_id_before, has_response_changed=has_response_changed
                 )
-            self._record_activities(change, before, by=by)
+            if not is_silent:
+                self._record_activities(change, before, by=by)
         if status is not None:
             self.status_code = status.code
 

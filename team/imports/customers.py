@@ -1,17 +1,13 @@
 """Writing the clients, contacts and deals of an import."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any, cast
-
-from django.utils import timezone
-from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.users.models import User
 from core.api.serializers import declared_fields
 from core.db.tenancy import fold
-from core.errors import FieldError, FieldErrors
+from core.errors import FieldErrors
 from core.registry import registry
 from core.rows.trimmed import name_key
 from crm.contacts.models import Contact, ContactList
@@ -21,7 +17,7 @@ from crm.resources.api.views import CRMViewSet, name_defined_field, nested
 from crm.resources.models import CRMResource
 from team.batches.restoring import COMPANIONS, CONTACT_LISTS, has_tag, split_name, values_of
 from team.imports.fields import ImportField, RowKind
-from team.imports.lines import Line, LinkText
+from team.imports.lines import Line, LinkText, read_time
 from team.imports.lookups import key_of
 from team.imports.settings import Mode
 from team.imports.writing import KindWriter, PartContext, PendingRow
@@ -32,7 +28,7 @@ class CRMWriter(KindWriter):
 
     lookup: BulkLookup
 
-    def __init__(self, part: Part, kind: RowKind) -> None:
+    def __init__(self, part: PartContext, kind: RowKind) -> None:
         super().__init__(part, kind)
         resource = registry[kind.resource]
         self.model = cast(type[CRMResource], resource.model)
@@ -69,9 +65,12 @@ class CRMWriter(KindWriter):
         names = {name for line in lines for name in line.values[self.kind].get("contact_lists") or ()}
         if self.settings.contact_list:
             names.add(self.settings.contact_list)
-        self.contact_lists = find_or_create_lists(self.account, names, by=self.user, outcome=self.part.outcome)
+        self.contact_lists = find_or_create_lists(self.account, names, by=self.user)
         ids = self.contact_lists.values()
-        self.lookup.existing_ids[CONTACT_LISTS] = {**self.lookup.existing_ids.get(CONTACT_LISTS, {}), **{id: id for id in ids}}
+        self.lookup.existing_ids[CONTACT_LISTS] = {
+            **self.lookup.existing_ids.get(CONTACT_LISTS, {}),
+            **{id: id for id in ids},
+        }
 
     def admit(self, name: str, id: int) -> None:
         self.lookup.existing_ids[name] = {**self.lookup.existing_ids.get(name, {}), id: id}
@@ -100,7 +99,9 @@ class CRMWriter(KindWriter):
             "lookup": self.lookup,
             "existing_ids": self.lookup.existing_ids,
         }
-        serializer = self.serializer_class(None if is_new else row, data=nested_values(data), partial=not is_new, context=context)
+        serializer = self.serializer_class(
+            None if is_new else row, data=nested_values(data), partial=not is_new, context=context
+        )
         try:
             values = serializer.read()
         except FieldErrors as caught:
@@ -149,17 +150,15 @@ def nested_values(data: dict[str, Any]) -> dict[str, Any]:
     return {**found, "external_ids": external_ids} if external_ids else found
 
 
-def read_time(text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    if moment > timezone.now():
-        raise FieldError("created_at", _("is in the future"), "future")
-    return moment
-
-
 def find_or_create_lists(account: Account, names: Iterable[str], *, by: User) -> dict[str, int]:
     """Return the ids of the contact lists with these names, by the folded name. Create those that do not exist."""
     wanted = {fold(name.strip()): name.strip() for name in names}
-    found = {fold(name): id for id, name in account.contact_lists.live().filter(name_key__in=map(name_key, wanted.values())).values_list("id", "name")}
+    found = {
+        fold(name): id
+        for id, name in account.contact_lists.live()
+        .filter(name_key__in=map(name_key, wanted.values()))
+        .values_list("id", "name")
+    }
     for key, name in wanted.items():
         if key not in found:
             row = ContactList(account=account)

@@ -3,9 +3,11 @@
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -239,3 +241,15 @@ def read_choices(field: ImportField, mapping: ColumnMapping, unknown: str, text:
     parts = [text.strip()] if text.strip() in mapping.values else split(text)
     found = [read_choice(field, mapping, unknown, part) for part in parts]
     return [choice for choice in found if choice is not SKIPPED] or SKIPPED
+
+
+def read_time(text: str, field: str = "created_at") -> datetime:
+    """Return the time of a row of the file. Raise FieldError for one in the future."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise FieldError(field, _("“{value}” is not a time"), "time", {"value": text[:100]}) from None
+    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    if moment > timezone.now():
+        raise FieldError(field, _("is in the future"), "future")
+    return moment

@@ -75,8 +75,8 @@ def _named_rows(rows: Any, way: str, texts: set[str], user: User) -> Iterable[tu
         return list(titles.values_list("id", "title"))
     if not issubclass(rows.model, CRMResource):
         return list(rows.values_list("id", "name"))
-    folded = [name for (name,) in fetch("SELECT DISTINCT search.name(text) FROM unnest(%s::text[]) AS text", [list(texts)])]
+    folded = [
+        name for (name,) in fetch("SELECT DISTINCT search.name(text) FROM unnest(%s::text[]) AS text", [list(texts)])
+    ]
     names_of_rows = rows.annotate(folded=RawSQL("search_name", [])).filter(folded__in=folded)
     return list(names_of_rows.values_list("id", "name"))
-
-

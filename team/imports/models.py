@@ -42,7 +42,7 @@ from team.imports.lines import Line, LineReader
 from team.imports.parts import Part, writer_of
 from team.imports.settings import NEW_FIELD, ImportPlan, ImportSettings, plan_import
 from team.imports.writing import PartOutcome, define_field
-from team.spreadsheets.reading import Reading, convert, detect
+from team.spreadsheets.reading import convert, detect
 from team.spreadsheets.sheets import Sheet, SheetRow, read_rows
 
 MAX_FILE_BYTES = 200 * MEBIBYTE
@@ -93,7 +93,7 @@ class Import(Batch):
     # Why the file can't be read: a text with its parameters.
     error = models.JSONField(null=True)
     # The numbers of the check of all lines, its progress, and what it found. Null if there was none with these settings.
-    check = models.JSONField(null=True)
+    checked = models.JSONField(null=True)
     created = models.IntegerField(default=0)
     faults = models.IntegerField(default=0)
     # The number of the next line, and where it begins in the canonical file.
@@ -111,7 +111,9 @@ class Import(Batch):
             models.Index(fields=["updated_at"], name="import_active", condition=Q(state__in=("running", "undoing"))),
             models.Index(fields=["updated_at", "id"], name="import_draft", condition=Q(state="draft")),
             # The foreign keys use them when a file is erased.
-            models.Index(fields=["account", "source_id"], name="import_of_source", condition=Q(source_id__isnull=False)),
+            models.Index(
+                fields=["account", "source_id"], name="import_of_source", condition=Q(source_id__isnull=False)
+            ),
             models.Index(fields=["account", "rows_id"], name="import_of_rows", condition=Q(rows_id__isnull=False)),
         ]
 
@@ -121,7 +123,9 @@ class Import(Batch):
     # Reading the file
 
     @classmethod
-    def upload(cls, account: Account, *, by: User, name: str, chunks: Iterable[bytes], kinds: Sequence[str] = ()) -> Self:
+    def upload(
+        cls, account: Account, *, by: User, name: str, chunks: Iterable[bytes], kinds: Sequence[str] = ()
+    ) -> Self:
         """Store a file, and convert it, or begin to in a job. Raise FieldErrors. Call this outside of a transaction."""
         if account.imports.drafts().count() >= MAX_DRAFTS:
             message = _("The account has {most} imports that were not started: delete some of them")
@@ -135,7 +139,7 @@ class Import(Batch):
             expires_at=timezone.now() + KEPT_FOR,
         )
         row = cls(account=account, author_id=by.id, name=name[-255:], source_id=stored.id, state=cls.State.DRAFT)
-        row.settings = {"kinds": [kind for kind in kinds if kind in RowKind]}
+        row.settings = {"kinds": [kind.value for kind in RowKind if kind.value in kinds]}
         in_transaction(lambda: row.save(force_insert=True))
         row.source = stored
         row.convert_or_defer()
@@ -158,7 +162,9 @@ class Import(Batch):
     def convert(self) -> None:
         """Convert the file to rows of texts, and guess the settings. An error of the file is stored in `error`."""
         values: dict[str, Any] = {"error": None}
-        wanted = {key: self.reading[key] for key in ("encoding", "separator", "sheet", "has_header") if key in self.reading}
+        wanted = {
+            key: self.reading[key] for key in ("encoding", "separator", "sheet", "has_header") if key in self.reading
+        }
         kinds = self.settings.get("kinds", ())
         try:
             with self.source.local_path() as path, TemporaryDirectory(prefix="rostrum-") as directory:
@@ -182,7 +188,7 @@ class Import(Batch):
                 "format": format,
                 "total": sheet.rows,
                 "rows_id": stored.id,
-                "check": None,
+                "checked": None,
             }
         except FieldErrors as caught:
             error = caught.errors[0]
@@ -244,16 +250,16 @@ class Import(Batch):
         self.check_draft()
         self.plan(settings)
         self.settings = {**settings.as_json(), "kinds": self.settings.get("kinds", [])}
-        self.check = None
-        self.save_progress("settings", "check")
+        self.checked = None
+        self.save_progress("settings", "checked")
 
     # Writing lines
 
     def read_lines(self, plan: ImportPlan, number: int) -> tuple[list[Line], SheetRow | None]:
         """Return the next lines of the file, and the last row that was read. Raise FileNotFoundError if the file is gone."""
         reader = LineReader(self.account, plan)
-        with self.rows.open() as file:
-            rows = list(islice(read_rows(file, self.parsed_sheet, offset=self.offset, number=self.line), number))
+        found = read_rows(self.rows.lines(self.offset), self.parsed_sheet, offset=self.offset, number=self.line)
+        rows = list(islice(found, number))
         return [reader.read(row) for row in rows], rows[-1] if rows else None
 
     def write_lines(self, plan: ImportPlan, lines: Sequence[Line], user: User) -> PartOutcome:
@@ -283,16 +289,19 @@ class Import(Batch):
     def begin_check(self) -> None:
         """Check all lines in a job. The caller has locked the import."""
         self.check_draft()
-        self.check = {"id": secrets.token_hex(8), "position": 0, "offset": 0, "line": None, "is_done": False}
-        self.check |= dict.fromkeys(("created", "changed", "unchanged", "faults", "duplicates"), 0) | {"names": {}, "similar": []}
+        self.checked = {"id": secrets.token_hex(8), "position": 0, "offset": 0, "line": None, "is_done": False}
+        self.checked |= dict.fromkeys(("created", "changed", "unchanged", "faults", "duplicates"), 0) | {
+            "names": {},
+            "similar": [],
+        }
         for model in (ImportFault, ImportKey):
             model.objects.filter(account_id=self.account_id, import_id=self.id).delete()
-        self.save_progress("check")
-        check_import.defer(account_id=self.account_id, import_id=self.id, check_id=self.check["id"])
+        self.save_progress("checked")
+        check_import.defer(account_id=self.account_id, import_id=self.id, check_id=self.checked["id"])
 
     def check_part(self, user: User) -> bool:
         """Check the next lines, and return whether more follow. The caller has locked the import."""
-        plan, check = self.plan(), cast(dict[str, Any], self.check)
+        plan, check = self.plan(), cast(dict[str, Any], self.checked)
         self.offset, self.line = check["offset"], check["line"]
         lines, last = self.read_lines(plan, self.PART_SIZE)
         plan.settings.stop = False
@@ -318,7 +327,7 @@ class Import(Batch):
         if check["is_done"]:
             check["missing"] = self.find_missing_rows(plan, user)
         self.faults = check["faults"]
-        self.save_progress("check", "faults")
+        self.save_progress("checked", "faults")
         return not check["is_done"]
 
     def record_keys(self, outcome: PartOutcome) -> set[str]:
@@ -352,7 +361,9 @@ class Import(Batch):
         for kind in plan.kinds:
             if not plan.settings.match.get(kind):
                 continue
-            named = ImportKey.objects.filter(account_id=self.account_id, import_id=self.id, kind=kind, target=OuterRef("id"))
+            named = ImportKey.objects.filter(
+                account_id=self.account_id, import_id=self.id, kind=kind, target=OuterRef("id")
+            )
             rows = writer_of(self.account, user, plan, kind).find_rows().filter(~Exists(named)).order_by("id")
             name = rows.model.DISPLAY_NAME_FIELD
             first = [{"id": id, "name": text} for id, text in rows.values_list("id", name)[:MAX_SHOWN_MISSING]]
@@ -393,7 +404,12 @@ class Import(Batch):
                     import_id=self.id,
                     number=line.number,
                     faults=[
-                        {"column": fault.column, "field": fault.error.field, "code": fault.error.code, "message": fault.text}
+                        {
+                            "column": fault.column,
+                            "field": fault.error.field,
+                            "code": fault.error.code,
+                            "message": fault.text,
+                        }
                         for fault in line.faults
                     ],
                 )
@@ -443,13 +459,12 @@ class Import(Batch):
         faults = ImportFault.objects.filter(account_id=self.account_id, import_id=self.id).order_by("number")
         messages = iter(faults.values_list("number", "faults").iterator(chunk_size=1000))
         following = next(messages, None)
-        with self.rows.open() as file:
-            for row in read_rows(file, sheet):
-                if following is None:
-                    return
-                if row.number == following[0]:
-                    yield [*row.cells, "; ".join(fault["message"] for fault in following[1])]
-                    following = next(messages, None)
+        for row in read_rows(self.rows.lines(), sheet):
+            if following is None:
+                return
+            if row.number == following[0]:
+                yield [*row.cells, "; ".join(fault["message"] for fault in following[1])]
+                following = next(messages, None)
 
 
 class ImportRow(BatchRow):
@@ -508,7 +523,9 @@ def describe(outcome: PartOutcome) -> dict[str, Any]:
                     "id": None if row.result == RowResult.CREATED else row.row.id,
                     "name": str(row.row),
                     "before": row.before,
-                    "after": {name: value for name, value in row.after.items() if name != "updated_at" and value is not None},
+                    "after": {
+                        name: value for name, value in row.after.items() if name != "updated_at" and value is not None
+                    },
                 }
             )
     faulty = [
@@ -536,7 +553,10 @@ def find_similar_rows(account: Account, user: User, outcome: PartOutcome, *, roo
         values = {name: getattr(row.row, name, None) or "" for name in ("name", "email", "tax_no")}
         similar = [other for other in find_similar(account, user, **values) if other.id not in own]
         if similar:
-            others = [{"kind": other.kind, "id": other.id, "name": other.name, "reason": str(other.reason)} for other in similar]
+            others = [
+                {"kind": other.kind, "id": other.id, "name": other.name, "reason": str(other.reason)}
+                for other in similar
+            ]
             found.append({"number": row.line.number, "name": row.row.name, "similar": others})
     return found
 
@@ -547,7 +567,9 @@ def find_similar_rows(account: Account, user: User, outcome: PartOutcome, *, roo
 @job(time_limit=300, queue=QUEUE)
 def read_import(*, account_id: int, import_id: int) -> None:
     """Convert the file of an import."""
-    row = Import.objects.drafts().select_related("account", "source").filter(account_id=account_id, id=import_id).first()
+    row = (
+        Import.objects.drafts().select_related("account", "source").filter(account_id=account_id, id=import_id).first()
+    )
     if row is not None and row.source is not None:
         row.convert()
 
@@ -559,7 +581,7 @@ def check_import(*, account_id: int, import_id: int, check_id: str) -> None:
     def act() -> bool:
         rows = Import.objects.locked().drafts().select_related("account").filter(account_id=account_id, id=import_id)
         row = rows.first()
-        if row is None or not row.check or row.check["id"] != check_id or row.check["is_done"]:
+        if row is None or not row.checked or row.checked["id"] != check_id or row.checked["is_done"]:
             return False
         user = row.account.users.filter(id=row.author_id, is_active=True, role__in=User.TEAM).first()
         if user is None:

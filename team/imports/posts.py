@@ -2,17 +2,14 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
-from accounts.statuses.models import Status
 from accounts.users.models import User
-from core.api.fields import EmailField
-from core.db.tenancy import fold, next_ids
+from core.db.tenancy import next_ids
 from core.errors import FieldError, FieldErrors
 from core.rows.trimmed import fold_email
 from forum.comments.models import Comment
@@ -20,10 +17,11 @@ from forum.posts.api import PostSerializer
 from forum.posts.models import Post
 from forum.texts.markdown import render
 from forum.votes.models import Vote
-from team.batches.restoring import has_tag, values_of
+from team.batches.restoring import has_tag
 from team.imports.fields import RowKind
-from team.imports.lines import SEPARATORS, Line
+from team.imports.lines import SEPARATORS, Line, read_time
 from team.imports.writing import KindWriter, PartContext, PendingRow
+from team.spreadsheets.values import EMAIL
 
 MAX_VOTERS, MAX_COMMENTS, MAX_COMMENT_LENGTH = 10_000, 1_000, 65_536
 # The fields that are no columns of a post.
@@ -167,7 +165,10 @@ def people_of(values: dict[str, Any]) -> list[tuple[str, str]]:
 
 def email_errors(field: str, emails: Iterable[str]) -> list[FieldError]:
     invalid = [email for email in emails if not EMAIL.fullmatch(email) or len(email) > 255]
-    return [FieldError(field, _("“{value}” is not an e-mail address"), "email", {"value": email[:100]}) for email in invalid[:1]]
+    return [
+        FieldError(field, _("“{value}” is not an e-mail address"), "email", {"value": email[:100]})
+        for email in invalid[:1]
+    ]
 
 
 def read_json(name: str, text: str) -> list[Any] | None:

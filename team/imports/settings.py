@@ -1,8 +1,9 @@
 """The settings of an import: which column of the file goes to which field, and what happens to the rows."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Self
 
@@ -70,22 +71,22 @@ class ColumnMapping:
     # The code of `NUMBER_FORMATS` or `DATE_FORMATS`.
     format: str = ""
     # What stands for certain values of the file: a choice or the name of a status, `CREATE` or `SKIP`.
-    values: dict[str, str] = field(default_factory=dict)
+    values: dict[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclass
 class ImportSettings:
-    columns: list[ColumnMapping] = field(default_factory=list)
+    columns: list[ColumnMapping] = dataclasses.field(default_factory=list)
     # The key of the field by which the rows of each kind are matched with existing ones. Without a key, they are all new.
-    match: dict[str, str] = field(default_factory=dict)
+    match: dict[str, str] = dataclasses.field(default_factory=dict)
     mode: str = Mode.BOTH
     # Whether a blank cell empties the field of an existing row.
     clear_blank: bool = False
     # Values of fields for rows without a value, by the code of the field.
-    defaults: dict[str, str] = field(default_factory=dict)
+    defaults: dict[str, str] = dataclasses.field(default_factory=dict)
     unknown: str = Unknown.SKIP
     # What all rows get: tags, and for contacts a contact list.
-    tags: list[str] = field(default_factory=list)
+    tags: list[str] = dataclasses.field(default_factory=list)
     contact_list: str = ""
     # Whether the first row with a fault ends the import.
     stop: bool = False
@@ -184,9 +185,7 @@ def plan_import(account: Account, settings: ImportSettings, sheet: Sheet) -> Imp
     return ImportPlan(settings, columns, {kind: known[kind] for kind in kinds}, defaults)
 
 
-def _errors_of_match(
-    settings: ImportSettings, kinds: list[RowKind], columns: list[MappedColumn]
-) -> list[FieldError]:
+def _errors_of_match(settings: ImportSettings, kinds: list[RowKind], columns: list[MappedColumn]) -> list[FieldError]:
     errors = []
     for kind in kinds:
         key = settings.match.get(kind, "")
@@ -196,7 +195,9 @@ def _errors_of_match(
         if key and key not in MATCHED[kind] and not is_external:
             errors.append(FieldError("match", _("{kind} can't be matched by {field}"), "choice", params))
         elif key and not any(column.field.code == f"{kind}.{key}" for column in columns):
-            errors.append(FieldError("match", _("{kind} are matched by {field}, which no column has"), "column", params))
+            errors.append(
+                FieldError("match", _("{kind} are matched by {field}, which no column has"), "column", params)
+            )
         elif not key and settings.mode == Mode.UPDATE:
             errors.append(FieldError("match", _("{kind} can only be changed if they are matched"), "required", params))
     return errors

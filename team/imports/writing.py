@@ -54,6 +54,7 @@ LINKS_OF_LINE = {
     RowKind.SUGGESTION: {"client_id": RowKind.CLIENT, "contact_id": RowKind.CONTACT},
 }
 
+
 @dataclass
 class RowOutcome:
     """What a line does with a row. `names` are the fields that are recorded."""
@@ -251,7 +252,7 @@ class KindWriter(ABC):
 
     def resolve_link(self, name: str, link: LinkText) -> Any:
         ids = self.links.get((name, key_of(link.field.way, link.text)), [])
-        if len(ids) == 1 or (ids and link.field.type in (FieldType.STATUS,)):
+        if len(ids) == 1 or (ids and link.field.type == FieldType.STATUS):
             return ids[0]
         params = {"value": link.text[:100], "n": len(ids)}
         if ids:
@@ -279,7 +280,7 @@ class KindWriter(ABC):
         """Return the definition of a field with choices, which `validate` uses."""
         raise NotImplementedError
 
-    def admit(self, name: str, id: int) -> None:
+    def admit(self, name: str, id: int) -> None:  # noqa: B027  # a writer may look links up itself
         """Accept the id of a row that was created after the look-up as the value of a link."""
 
     # Assigning
@@ -326,12 +327,18 @@ class KindWriter(ABC):
 def create_status(account: Account, kind: str, name: str, *, by: User) -> Status:
     """Create a status with the name, and a code derived from it. Raise FieldError."""
     if not by.is_admin:
-        raise FieldError("status_id", _("“{value}” is not a status, and only admins can add one"), "forbidden", {"value": name[:100]})
-    serializer = StatusSerializer(data={"kind": kind, "name": name, "code": slugify(name)[:255] or "status"}, context={"account": account})
+        raise FieldError(
+            "status_id", _("“{value}” is not a status, and only admins can add one"), "forbidden", {"value": name[:100]}
+        )
+    serializer = StatusSerializer(
+        data={"kind": kind, "name": name, "code": slugify(name)[:255] or "status"}, context={"account": account}
+    )
     try:
         values = serializer.read()
     except FieldErrors as caught:
-        raise FieldErrors(FieldError("status_id", error.message, error.code, error.params) for error in caught.errors) from None
+        raise FieldErrors(
+            FieldError("status_id", error.message, error.code, error.params) for error in caught.errors
+        ) from None
     status = Status(account=account)
     status.write(values)
     return status
@@ -341,7 +348,12 @@ def add_choice(definition: FieldDefinition, choice: str, *, by: User) -> None:
     """Add a choice to a field of the account. Raise FieldError."""
     name = defined_name(definition.key)
     if not by.is_admin:
-        raise FieldError(name, _("“{value}” is not one of the choices, and only admins can add one"), "forbidden", {"value": choice[:100]})
+        raise FieldError(
+            name,
+            _("“{value}” is not one of the choices, and only admins can add one"),
+            "forbidden",
+            {"value": choice[:100]},
+        )
     if len(definition.choices) >= MAX_CHOICES:
         raise FieldError(name, _("has too many choices (maximum is {most})"), "too_many", {"most": MAX_CHOICES})
     definition.write({"choices": [*definition.choices, choice[:MAX_NAME_LENGTH]]})

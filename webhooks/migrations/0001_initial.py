@@ -54,6 +54,7 @@ class Migration(migrations.Migration):
                         max_length=255,
                     ),
                 ),
+                ("includes_imports", models.BooleanField(default=False)),
                 ("enabled", models.BooleanField(default=True)),
                 (
                     "disabled_reason",
