@@ -10,6 +10,7 @@ from time import monotonic
 from django.db import Error, connection
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils import translation
+from django.utils.http import content_disposition_header
 from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
@@ -32,15 +33,22 @@ def respond_with_file(
     request: HttpRequest, account: Account, source: Source, format: str, options: CSVFormat, *, name: str
 ) -> HttpResponse:
     """Return the rows of a source as a file. `Source.count` has found them."""
+    chunks = options.write(source.headings, source.chunks()) if format == Format.CSV else workbook_chunks(source)
+    return stream_file(request, account, chunks, format, name=name)
+
+
+def stream_file(
+    request: HttpRequest, account: Account, chunks: Iterator[bytes], format: str, *, name: str
+) -> HttpResponse:
+    """Return the chunks of a file, which are made while they are sent. An account may receive a few files at a time."""
     lease = leases.acquire(f"export:{account.id}", limit=MAX_EXPORTS)
     if lease is None:
         message = _("Your account is exporting as many lists as it may. Try again when one of them is complete.")
         return error_response(request, HTTPStatus.TOO_MANY_REQUESTS, message=message, headers={"Retry-After": "10"})
-    chunks = options.write(source.headings, source.chunks()) if format == Format.CSV else workbook_chunks(source)
     # The view has returned when the chunks are made, so its language is no longer active.
     chunks = use_language(translation.get_language(), chunks)
     response = StreamingHttpResponse(ExportStream(chunks, lease), content_type=CONTENT_TYPES[Format(format)])
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+    response.headers["Content-Disposition"] = content_disposition_header(True, name) or "attachment"
     response.headers["Cache-Control"] = "private, no-store"
     return response  # type: ignore[return-value]  # the stubs have no common base
 
