@@ -25,6 +25,7 @@ from accounts.account.models import Account
 from core.db.tenancy import fold
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field
+from crm.fields.models import FieldDefinition
 from team.exports.columns import Part, columns_of
 from team.exports.declarations import ID
 
@@ -69,7 +70,8 @@ WAY_LABELS: dict[str, str | Promise] = {
 # Fields that the service sets, and that a new row takes over from the file.
 KEPT_TIMES = frozenset({"created_at"})
 EXTERNAL_ID = re.compile(r"(?:(?P<link>[a-z]+_id)\.)?external_ids\[(?P<key>[A-Za-z0-9_.-]{1,64})\]")
-FORUM_LINKS = frozenset({"category_id", "forum_id"})
+# The key of a field that is defined for the column is this mark and the type: `client.+number`.
+NEW_FIELD = "+"
 
 
 @dataclass(frozen=True)
@@ -139,11 +141,16 @@ def find_field(code: str, account: Account, known: dict[str, ImportField]) -> Im
     if (field := known.get(code)) is not None:
         return field
     kind, _dot, key = code.partition(".")
+    if not any(field.kind == kind for field in known.values()):
+        return None
+    is_customer = RowKind(kind).resource != "post"
+    if is_customer and key.startswith(NEW_FIELD) and key[1:] in FieldDefinition.Type.values:
+        return ImportField(RowKind(kind), Field(key, _("New field"), FieldType(key[1:])), _("New field"))
     match = EXTERNAL_ID.fullmatch(key)
-    if match is None or kind not in (RowKind.CLIENT, RowKind.CONTACT, RowKind.DEAL, RowKind.TASK, RowKind.SUGGESTION):
+    if match is None:
         return None
     if not match["link"]:
-        if RowKind(kind).resource == "post":
+        if not is_customer:
             return None
         label = _("External id: %(key)s") % {"key": match["key"]}
         return ImportField(RowKind(kind), Field(key, label, FieldType.TEXT), label)

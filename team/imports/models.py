@@ -36,11 +36,11 @@ from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
 from core.rows.trash import KEPT_FOR
 from crm.clients.similar import find_similar
 from team.batches.models import QUEUE, Batch, BatchQuerySet, BatchRow, RowResult
-from team.imports.fields import RowKind
+from team.imports.fields import NEW_FIELD, RowKind
 from team.imports.guessing import guess_settings
 from team.imports.lines import Line, LineReader
 from team.imports.parts import Part, writer_of
-from team.imports.settings import NEW_FIELD, ImportPlan, ImportSettings, plan_import
+from team.imports.settings import ImportPlan, ImportSettings, plan_import
 from team.imports.writing import PartOutcome, define_field
 from team.spreadsheets.reading import convert, detect
 from team.spreadsheets.sheets import Sheet, SheetRow, read_rows
@@ -278,10 +278,10 @@ class Import(Batch):
 
     def preview(self, user: User) -> dict[str, Any]:
         """Return what the first `PREVIEWED_LINES` lines would do, by writing them in a transaction that is rolled back."""
-        plan = self.plan()
         self.offset, self.line = 0, None
-        lines, _last = self.read_lines(plan, PREVIEWED_LINES)
         with transaction.atomic():
+            plan = self.plan(self.define_fields(user))
+            lines, _last = self.read_lines(plan, PREVIEWED_LINES)
             found = describe(self.write_lines(plan, lines, user))
             transaction.set_rollback(True)
         return {**found, "lines": len(lines)}
@@ -301,11 +301,12 @@ class Import(Batch):
 
     def check_part(self, user: User) -> bool:
         """Check the next lines, and return whether more follow. The caller has locked the import."""
-        plan, check = self.plan(), cast(dict[str, Any], self.checked)
+        check = cast(dict[str, Any], self.checked)
         self.offset, self.line = check["offset"], check["line"]
-        lines, last = self.read_lines(plan, self.PART_SIZE)
-        plan.settings.stop = False
         with transaction.atomic():
+            plan = self.plan(self.define_fields(user))
+            plan.settings.stop = False
+            lines, last = self.read_lines(plan, self.PART_SIZE)
             outcome = self.write_lines(plan, lines, user)
             similar = find_similar_rows(self.account, user, outcome, room=MAX_SIMILAR - len(check["similar"]))
             transaction.set_rollback(True)
@@ -422,8 +423,9 @@ class Import(Batch):
     def start(self, *, by: User) -> None:
         """Begin to write the lines. The caller has locked the import. Raise FieldErrors or Conflict."""
         self.check_draft()
-        self.create_fields(by)
-        self.plan()
+        settings = self.define_fields(by)
+        self.plan(settings)
+        self.settings = {**settings.as_json(), "kinds": self.settings.get("kinds", [])}
         ImportFault.objects.filter(account_id=self.account_id, import_id=self.id).delete()
         ImportKey.objects.filter(account_id=self.account_id, import_id=self.id).delete()
         self.state, self.offset, self.line, self.position = self.State.RUNNING, 0, None, 0
@@ -436,15 +438,15 @@ class Import(Batch):
         )
         self.run_or_defer(by)
 
-    def create_fields(self, by: User) -> None:
-        """Define the new fields to which columns are mapped, such as `client.+number`. Raise FieldErrors."""
+    def define_fields(self, by: User) -> ImportSettings:
+        """Define the new fields to which columns are mapped, such as `client.+number`. Return the settings with them. Raise FieldErrors."""
         settings = self.parsed_settings
         header = self.sheet["header"]
         for heading, mapping in zip(header, settings.columns, strict=True):
             kind, _dot, type = mapping.field.partition(f".{NEW_FIELD}")
             if type:
                 mapping.field = f"{kind}.{define_field(self.account, kind, heading, type, mapping, by=by)}"
-        self.settings = {**settings.as_json(), "kinds": self.settings.get("kinds", [])}
+        return settings
 
     def discard(self) -> None:
         """Delete a draft and its files. The caller has locked it. Raise Conflict."""

@@ -270,7 +270,7 @@ class KindWriter(ABC):
         if field.type == FieldType.STATUS:
             key = (name, key_of("name", text))
             if key not in self.links:
-                self.links[key] = [create_status(self.account, STATUS_KINDS[self.kind], text, by=self.user)]
+                self.links[key] = [create_status(self.account, STATUS_KINDS[self.kind], text, by=self.user).id]
                 self.admit(name, self.links[key][0])
             return self.links[key][0]
         add_choice(self.definition_of(field), text, by=self.user)
