@@ -93,11 +93,15 @@ class SheetRow(NamedTuple):
     end: int
 
 
-def read_rows(file: BinaryIO, sheet: Sheet, *, offset: int = 0, number: int | None = None) -> Iterator[SheetRow]:
-    """Return the rows of a canonical file that are not empty. To continue after a row, pass its `end`, and its `number` plus 1."""
-    file.seek(offset)
+def read_rows(
+    lines: Iterable[bytes], sheet: Sheet, *, offset: int = 0, number: int | None = None
+) -> Iterator[SheetRow]:
+    """Return the rows of a canonical file that are not empty.
+
+    `lines` begin at `offset`, with the row `number`. To continue after a row, pass the lines from its `end`, and its `number` plus 1.
+    """
     width = len(sheet.header)
-    for row, line in enumerate(file, sheet.first_row if number is None else number):
+    for row, line in enumerate(lines, sheet.first_row if number is None else number):
         offset += len(line)
         cells: list[str] = orjson.loads(line)
         if cells:
