@@ -6,7 +6,7 @@ The process gets its task as JSON in its argument, and writes the result as JSON
 import resource
 import sys
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -14,8 +14,9 @@ from typing import Any
 
 import orjson
 import python_calamine as calamine
+from defusedxml import ElementTree
 
-from team.spreadsheets.sheets import SAMPLE_ROWS, Refused, looks_like_header, write_sheet
+from team.spreadsheets.sheets import SAMPLE_ROWS, Refused, column_letters, looks_like_header, write_sheet
 
 MAX_CELLS = 2_000_000
 MAX_MEMORY = 1_500_000_000
@@ -60,15 +61,50 @@ def sheet_names(book: calamine.CalamineWorkbook) -> list[str]:
     ]
 
 
-def read_xlsx(book: calamine.CalamineWorkbook, name: str) -> Iterator[list[str]]:
+def percent_cells(path: Path, name: str) -> set[str]:
+    """Return the names of the cells of a sheet that are shown in percent, such as `B5`. calamine does not know how cells are shown."""
+    with zipfile.ZipFile(path) as archive:
+        styles = ElementTree.fromstring(archive.read("xl/styles.xml"))
+        formats = {
+            each.get("numFmtId") for each in styles.iterfind(".//{*}numFmt") if "%" in each.get("formatCode", "")
+        }
+        found = enumerate(styles.iterfind("{*}cellXfs/{*}xf"))
+        percents = {str(index) for index, style in found if style.get("numFmtId") in {*formats, "9", "10"}}
+        if not percents:
+            return set()
+        sheets = ElementTree.fromstring(archive.read("xl/workbook.xml")).iterfind("{*}sheets/{*}sheet")
+        ids = {
+            value
+            for sheet in sheets
+            if sheet.get("name") == name
+            for key, value in sheet.items()
+            if key.endswith("}id")
+        }
+        links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
+        target = next(link.get("Target") for link in links if link.get("Id") in ids)
+        cells = set()
+        with archive.open(target.lstrip("/") if target.startswith("/") else f"xl/{target}") as file:
+            for _event, element in ElementTree.iterparse(file):
+                if element.tag.endswith("}c") and element.get("s") in percents:
+                    cells.add(element.get("r"))
+                elif element.tag.endswith("}row"):
+                    element.clear()
+        return cells
+
+
+def read_xlsx(book: calamine.CalamineWorkbook, name: str, percents: Collection[str] = ()) -> Iterator[list[str]]:
     """Return the rows of a sheet from row 1 on. A merged cell has its value in its first cell, and an error is an empty cell."""
     sheet = book.get_sheet_by_name(name)
     if sheet.height * sheet.width > MAX_CELLS:
         raise Refused("too_many_cells_in_sheet", cells=sheet.height * sheet.width, limit=MAX_CELLS)
     # `iter_rows` begins with row 1, but with the first column that has cells.
-    before = [""] * (sheet.start or (0, 0))[1]
-    texts = TEXTS
-    for row in sheet.iter_rows():
+    left = (sheet.start or (0, 0))[1]
+    before, texts = [""] * left, TEXTS
+    for number, row in enumerate(sheet.iter_rows(), 1):
+        if percents:
+            for index, value in enumerate(row):
+                if type(value) is float and f"{column_letters(left + index)}{number}" in percents:
+                    row[index] = f"{_number_text(value * 100)}%"
         yield before + [value if type(value) is str else texts[type(value)](value) for value in row]
 
 
@@ -104,7 +140,7 @@ def run(path: Path, *, format: str, sheet: str, has_header: bool | None, output:
         if sheet and sheet not in sheets:
             raise Refused("unknown_sheet", sheet=sheet)
         sheet = sheet or sheets[0]
-        rows = read_xlsx(book, sheet)
+        rows = read_xlsx(book, sheet, percent_cells(path, sheet) if output else ())
     else:
         with zipfile.ZipFile(path) as archive:
             rows, sheets = read_json(archive.read(sheet)), []
