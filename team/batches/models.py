@@ -27,7 +27,15 @@ from core.rows.trash import KEPT_FOR
 from core.rows.values import ValuesRow
 from crm.contacts.models import Contact
 from crm.resources.models import CRMResource
-from team.batches.restoring import Kept, RowChange, assign_restored, restorations, values_of
+from team.batches.restoring import (
+    ADDED_COMMENTS,
+    ADDED_VOTERS,
+    Kept,
+    RowChange,
+    assign_restored,
+    restorations,
+    values_of,
+)
 
 # A batch without progress for this time is continued: its job may have failed too often.
 STALLED_AFTER = timedelta(minutes=15)
@@ -359,7 +367,18 @@ def write_restored(restored: Sequence[Any], *, by: User) -> None:
         model.flush([restoration.row for restoration in restored])
     else:
         for restoration in restored:
-            restoration.row.write(restoration.values, by=by, is_silent=True)
+            restore_post(restoration.row, dict(restoration.values), by=by)
+
+
+def restore_post(post: Any, values: dict[str, Any], *, by: User) -> None:
+    """Write the values to a post, and remove votes and comments that were added."""
+    user_ids, comment_ids = values.pop(ADDED_VOTERS, ()), values.pop(ADDED_COMMENTS, ())
+    if user_ids:
+        post.account.votes.filter(post_id=post.id, user_id__in=user_ids).delete()
+    for comment in post.account.comments.filter(post_id=post.id, id__in=comment_ids):
+        post.erase_comment(comment)
+    if values:
+        post.write(values, by=by, is_silent=True)
 
 
 class BatchRowQuerySet(models.QuerySet["BatchRow"]):

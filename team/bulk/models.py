@@ -84,9 +84,7 @@ class BulkChange(Batch):
 
     def apply(self, user: User) -> bool:
         ids = list(
-            self.batch_rows.after(self.resource, self.position).values_list("target", flat=True)[
-                : self.PART_SIZE
-            ]
+            self.batch_rows.after(self.resource, self.position).values_list("target", flat=True)[: self.PART_SIZE]
         )
         try:
             value = self.known_action.read({self.known_action.field: self.value}, self.resource, self.account, user)

@@ -54,7 +54,7 @@ class CRMWriter(KindWriter):
         values = {}
         for name, value in line.values[self.kind].items():
             if isinstance(value, LinkText):
-                value = next(iter(self.links.get((name, key_of(value.field.way, value.text)), ())), None)
+                value = next(iter(self.links.get((name, key_of(value.way, value.text)), ())), None)
             values[name] = value
         return values
 

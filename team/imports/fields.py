@@ -103,10 +103,18 @@ class ImportField:
 # The fields of suggestions and tasks that no export has in this form.
 AUTHOR_EMAIL = Field("author.email", gettext_lazy("Author (e-mail)"), FieldType.EMAIL)
 AUTHOR_NAME = Field("author.name", gettext_lazy("Author"), FieldType.TEXT)
-VOTERS = Field("voters", gettext_lazy("Voters (e-mails)"), FieldType.LONG_TEXT)
-COMMENTS = Field("comments", gettext_lazy("Comments"), FieldType.LONG_TEXT)
 FURTHER: dict[RowKind, tuple[Field, ...]] = {
-    RowKind.SUGGESTION: (AUTHOR_EMAIL, AUTHOR_NAME, VOTERS, COMMENTS),
+    RowKind.SUGGESTION: (
+        AUTHOR_EMAIL,
+        AUTHOR_NAME,
+        # Kept as an additional field, so that further files with votes or comments find the suggestion.
+        Field("source_id", gettext_lazy("Number in the old system"), FieldType.TEXT),
+        Field("voters", gettext_lazy("Voters (e-mails)"), FieldType.LONG_TEXT),
+        Field("comments", gettext_lazy("Comment"), FieldType.LONG_TEXT),
+        Field("comments.author.email", gettext_lazy("Author of the comment (e-mail)"), FieldType.EMAIL),
+        Field("comments.author.name", gettext_lazy("Author of the comment"), FieldType.TEXT),
+        Field("comments.created_at", gettext_lazy("Time of the comment"), FieldType.TIME),
+    ),
     RowKind.TASK: (AUTHOR_EMAIL, AUTHOR_NAME),
     RowKind.CONTACT: (Field("contact_lists", gettext_lazy("Contact lists"), FieldType.TAGS),),
 }

@@ -1,10 +1,9 @@
 """Guessing the settings of an import from the headings and the values of the file."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from accounts.account.models import Account
-from core.db.tenancy import fold
 from core.rows.declared import FieldType
 from team.imports.fields import ImportField, RowKind, codes_by_heading, fields_of, find_field
 from team.imports.settings import (
@@ -15,39 +14,73 @@ from team.imports.settings import (
     Unknown,
 )
 from team.spreadsheets.sheets import ColumnStatistics, Sheet
+from team.spreadsheets.sources import ColumnGuess, Recognition, guess_columns, recognize
 from team.spreadsheets.values import guess_date_format, guess_number_format
+
+SOURCE_ID = "suggestion.source_id"
 
 
 def guess_settings(account: Account, sheet: Sheet, kinds: Sequence[str], *, admin: bool) -> tuple[ImportSettings, str]:
-    """Return the guessed settings, and the name of the recognized format. `kinds` are those that the user has chosen, if any."""
-    chosen = [RowKind(kind) for kind in kinds] or list(RowKind)
-    by_kind = {kind: guess_columns(kind, account, sheet) for kind in chosen}
-    # Without a choice, it is the kind with the most known columns.
-    best = max(by_kind, key=lambda kind: len(by_kind[kind]))
-    codes: dict[int, str] = {}
-    for kind in [best, *(kind for kind in chosen if kinds and kind != best)]:
-        for index, code in by_kind[kind].items():
-            codes.setdefault(index, code)
+    """Return the guessed settings, and the name of the service that wrote the file. `kinds` are those that the user has chosen, if any."""
+    labels = {kind: codes_by_heading(kind, account) for kind in RowKind}
+    recognized = None if kinds else recognize_file(sheet, labels)
+    values: Mapping[str, Mapping[str, str]] = {}
+    if recognized is not None:
+        codes, values = codes_of(recognized), recognized.table.values
+    else:
+        codes = guess_codes(sheet, [RowKind(kind) for kind in kinds], labels)
     known = {field.code: field for kind in RowKind for field in fields_of(kind, account)}
     columns = []
-    for index, statistics in enumerate(sheet.columns):
-        field = find_field(codes.get(index, ""), account, known)
-        columns.append(guess_mapping(field, statistics, account.language) if field else ColumnMapping())
+    for heading, code, statistics in zip(sheet.header, codes, sheet.columns, strict=True):
+        # A heading may be the code of a field.
+        field = find_field(heading, account, known) or find_field(code, account, known)
+        mapping = guess_mapping(field, statistics, account.language) if field else ColumnMapping()
+        mapping.values = dict(values.get(code, {})) if field else {}
+        columns.append(mapping)
     used = {RowKind(column.field.partition(".")[0]) for column in columns if column.field}
     settings = ImportSettings(columns, unknown=Unknown.CREATE if admin else Unknown.SKIP)
-    settings.match = {kind: guess_match(kind, columns, sheet) for kind in RowKind if kind in used}
-    return settings, ""
+    settings.match = {kind.value: guess_match(kind, columns, sheet) for kind in RowKind if kind in used}
+    return settings, recognized.table.name if recognized is not None else ""
 
 
-def guess_columns(kind: RowKind, account: Account, sheet: Sheet) -> dict[int, str]:
-    """Return the codes of the fields of columns whose heading is a label, a key or a code of a field."""
-    headings = codes_by_heading(kind, account)
-    found: dict[int, str] = {}
-    for index, heading in enumerate(sheet.header):
-        code = headings.get(fold(heading.strip()))
-        if code and code not in found.values():
-            found[index] = code
-    return found
+def recognize_file(sheet: Sheet, labels: Mapping[RowKind, Mapping[str, str]]) -> Recognition | None:
+    """Return the columns of a file of a known service, or of our own export of a kind of rows."""
+    own = (recognize(sheet.header, labels_of_kind) for labels_of_kind in labels.values())
+    return recognize(sheet.header) or next((found for found in own if found is not None), None)
+
+
+def codes_of(recognition: Recognition) -> list[str]:
+    """Return the codes of the fields of the columns. The id of a suggestion in the other service connects it with its votes and comments."""
+    codes = [code or "" for code in recognition.fields]
+    links = [
+        recognition.joins[join.by]
+        for join in recognition.table.joins
+        if not join.columns and join.by in recognition.joins
+    ]
+    for index in (recognition.key, *links):
+        if (
+            index is not None
+            and not codes[index]
+            and "suggestion" in recognition.table.kinds
+            and SOURCE_ID not in codes
+        ):
+            codes[index] = SOURCE_ID
+    return codes
+
+
+def guess_codes(sheet: Sheet, kinds: Sequence[RowKind], labels: Mapping[RowKind, Mapping[str, str]]) -> list[str]:
+    """Return the codes of the fields that the headings and values suggest. Without kinds, they are of the kind with the most certain ones."""
+
+    def guess(*chosen: RowKind) -> list[ColumnGuess]:
+        known = {label: code for kind in chosen for label, code in labels[kind].items()}
+        return guess_columns(sheet.header, [kind.value for kind in chosen], sheet.columns, known)
+
+    found = (
+        guess(*kinds)
+        if kinds
+        else max(map(guess, RowKind), key=lambda guesses: sum(each.confidence for each in guesses))
+    )
+    return [each.field or "" for each in found]
 
 
 def guess_mapping(field: ImportField, statistics: ColumnStatistics, language: str) -> ColumnMapping:

@@ -292,6 +292,7 @@ class Import(Batch):
         self.checked = {"id": secrets.token_hex(8), "position": 0, "offset": 0, "line": None, "is_done": False}
         self.checked |= dict.fromkeys(("created", "changed", "unchanged", "faults", "duplicates"), 0) | {
             "names": {},
+            "left_out": {},
             "similar": [],
         }
         for model in (ImportFault, ImportKey):
@@ -312,16 +313,18 @@ class Import(Batch):
             transaction.set_rollback(True)
         repeated = self.record_keys(outcome)
         self.record_faults(outcome.faulty)
+        check["created"] += sum(row.key not in repeated for row in outcome.linked)
         for row in outcome.rows:
             # A row of an earlier part, which was rolled back, would be changed now.
             check["changed" if row.result == RowResult.CREATED and row.key in repeated else row.result] += 1
-        check["duplicates"] += len(repeated)
+        check["duplicates"] += len(repeated.intersection(row.key for row in outcome.rows))
         check["faults"] += len(outcome.faulty)
         check["position"] += len(lines)
         check["similar"] += similar
-        for label, names in outcome.created_names.items():
-            known = check["names"].setdefault(label, [])
-            known += [name for name in sorted(names) if name not in known][: MAX_NAMES - len(known)]
+        for listed, found in ((check["names"], outcome.created_names), (check["left_out"], outcome.left_out)):
+            for label, names in found.items():
+                known = listed.setdefault(label, [])
+                known += [name for name in sorted(names) if name not in known][: MAX_NAMES - len(known)]
         if last is not None:
             check["offset"], check["line"] = last.end, last.number + 1
         check["is_done"] = len(lines) < self.PART_SIZE
@@ -333,7 +336,7 @@ class Import(Batch):
 
     def record_keys(self, outcome: PartOutcome) -> set[str]:
         """Store the keys by which the lines are matched. Return those that an earlier line has."""
-        rows = {row.key: row for row in reversed(outcome.rows) if row.key}
+        rows = {row.key: row for row in reversed([*outcome.linked, *outcome.rows]) if row.key}
         counts = Counter(row.key for row in outcome.rows if row.key)
         if not rows:
             return set()
@@ -377,7 +380,7 @@ class Import(Batch):
         outcome = self.write_lines(plan, lines, user)
         self.batch_rows.record(self, outcome.batch_rows(ImportRow))
         self.record_faults(outcome.faulty)
-        results = Counter(row.result for row in outcome.rows)
+        results = Counter(row.result for row in (*outcome.linked, *outcome.rows))
         self.created += results[RowResult.CREATED]
         self.changed += results[RowResult.CREATED] + results[RowResult.CHANGED]
         self.unchanged += results[RowResult.UNCHANGED]
@@ -514,7 +517,7 @@ def row_key(key: str) -> str:
 
 def describe(outcome: PartOutcome) -> dict[str, Any]:
     """Return the numbers of rows by result, and the first ones of each, with their changes field by field."""
-    counts = Counter(row.result for row in outcome.rows)
+    counts = Counter(row.result for row in (*outcome.linked, *outcome.rows))
     shown: dict[str, list[dict[str, Any]]] = {RowResult.CREATED: [], RowResult.CHANGED: []}
     for row in outcome.rows:
         if len(listed := shown.get(row.result, [])) < SHOWN_LINES and row.result in shown:
@@ -541,6 +544,7 @@ def describe(outcome: PartOutcome) -> dict[str, Any]:
         "faults": len(outcome.faulty),
         "rows": {**shown, "faulty": faulty},
         "names": {label: sorted(names)[:MAX_NAMES] for label, names in outcome.created_names.items()},
+        "left_out": {label: sorted(names)[:MAX_NAMES] for label, names in outcome.left_out.items()},
     }
 
 

@@ -48,8 +48,11 @@ class Part:
                     break
         for writer in self.writers.values():
             writer.flush()
-        for outcome in self.outcome.rows:
-            outcome.after = {**values_of(outcome.row, outcome.names), "updated_at": to_json_value(outcome.row.updated_at)}
+        for outcome in (*self.outcome.linked, *self.outcome.rows):
+            outcome.after = {
+                **values_of(outcome.row, outcome.names),
+                "updated_at": to_json_value(outcome.row.updated_at),
+            }
         return self.outcome
 
     def _read_line(self, line: Line) -> None:

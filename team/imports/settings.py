@@ -133,7 +133,7 @@ MATCHED: dict[RowKind, tuple[str, ...]] = {
     RowKind.CONTACT: ("id", "email", "name"),
     RowKind.DEAL: ("id", "name"),
     RowKind.TASK: ("id",),
-    RowKind.SUGGESTION: ("id", "title"),
+    RowKind.SUGGESTION: ("id", "source_id", "title"),
 }
 
 
