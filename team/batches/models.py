@@ -7,7 +7,6 @@ after. So a part is carried out once, even if a worker is killed, and undo knows
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from itertools import takewhile
 from typing import Any, ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
@@ -28,7 +27,15 @@ from core.rows.trash import KEPT_FOR
 from core.rows.values import ValuesRow
 from crm.contacts.models import Contact
 from crm.resources.models import CRMResource
-from team.batches.restoring import Kept, RowChange, assign_restored, restorations, values_of
+from team.batches.restoring import (
+    ADDED_COMMENTS,
+    ADDED_VOTERS,
+    Kept,
+    RowChange,
+    assign_restored,
+    restorations,
+    values_of,
+)
 
 # A batch without progress for this time is continued: its job may have failed too often.
 STALLED_AFTER = timedelta(minutes=15)
@@ -156,6 +163,9 @@ class Batch(TenantModel):
 
     # What a subclass defines
 
+    # The resource of the rows, if all are of one.
+    resource: Any = ""
+
     def apply(self, user: User) -> bool:
         """Process the next rows, record them, and return whether more rows follow."""
         raise NotImplementedError
@@ -205,7 +215,7 @@ class Batch(TenantModel):
                 else _("There is nothing that can be undone.")
             )
         self.state, self.undone_by_id, self.failure = self.State.UNDOING, by.id, self.Failure.NONE
-        self.position_resource, self.position = "", 0
+        self.position_resource, self.position = self.resource, 0
         self.save_progress("state", "undone_by_id", "failure", "position_resource", "position")
         self.run_or_defer(by)
 
@@ -269,11 +279,17 @@ class Batch(TenantModel):
         return {id: RowResult.IN_TRASH if id in in_trash else RowResult.NOT_FOUND for id in missing}
 
     def _undo_part(self, user: User) -> bool:
-        stored = list(self.batch_rows.to_undo(self.position_resource, self.position)[: self.PART_SIZE])
-        if not stored:
-            return self.advance(is_last=True)
-        resource = stored[0].resource
-        by_id = {row.target: row for row in takewhile(lambda row: row.resource == resource, stored)}
+        pending = self.batch_rows.to_undo()
+        by_id = {row.target: row for row in pending.after(self.position_resource, self.position)[: self.PART_SIZE]}
+        if not by_id:
+            # Deals come before contacts, and contacts before clients, whose removal would change the links to them.
+            further = pending.filter(resource__lt=self.position_resource) if self.position_resource else pending
+            resource = further.order_by("-resource").values_list("resource", flat=True).first()
+            if resource is None:
+                return self.advance(is_last=True)
+            self.position_resource, self.position = resource, 0
+            return self._undo_part(user)
+        resource = self.position_resource
         rows = self.rows_of(resource, user)
         if not any("trashed_at" in (row.after or {}) for row in by_id.values()):
             rows = rows.live()
@@ -284,7 +300,7 @@ class Batch(TenantModel):
         restored = sum(result == RowResult.RESTORED for result, _fields in results.values())
         self.restored += restored
         self.kept += len(by_id) - restored
-        self.position_resource, self.position = resource, max(by_id)
+        self.position = max(by_id)
         return self.advance(is_last=self.processed >= self.to_process)
 
     def left_alone(self, user: User) -> list[ValuesRow]:
@@ -351,19 +367,28 @@ def write_restored(restored: Sequence[Any], *, by: User) -> None:
         model.flush([restoration.row for restoration in restored])
     else:
         for restoration in restored:
-            restoration.row.write(restoration.values, by=by, is_silent=True)
+            restore_post(restoration.row, dict(restoration.values), by=by)
+
+
+def restore_post(post: Any, values: dict[str, Any], *, by: User) -> None:
+    """Write the values to a post, and remove votes and comments that were added."""
+    user_ids, comment_ids = values.pop(ADDED_VOTERS, ()), values.pop(ADDED_COMMENTS, ())
+    if user_ids:
+        post.account.votes.filter(post_id=post.id, user_id__in=user_ids).delete()
+    for comment in post.account.comments.filter(post_id=post.id, id__in=comment_ids):
+        post.erase_comment(comment)
+    if values:
+        post.write(values, by=by, is_silent=True)
 
 
 class BatchRowQuerySet(models.QuerySet["BatchRow"]):
     def after(self, resource: str, target: int) -> Self:
-        """Return the rows after one, in the order of the resources and ids."""
-        return self.filter(Q(resource__gt=resource) | Q(resource=resource, target__gt=target)).order_by(
-            "resource", "target"
-        )
+        """Return the rows of a resource after one, in the order of their ids."""
+        return self.filter(resource=resource, target__gt=target).order_by("target")
 
-    def to_undo(self, resource: str, target: int) -> Self:
-        """Return the changed rows after one that undo has not processed."""
-        return self.after(resource, target).filter(result__in=RowResult.UNDONE, undo_result=RowResult.PENDING)
+    def to_undo(self) -> Self:
+        """Return the changed rows that undo has not processed."""
+        return self.filter(result__in=RowResult.UNDONE, undo_result=RowResult.PENDING)
 
     def left_alone(self) -> Self:
         return self.filter(~Q(result__in=RowResult.DONE) | ~Q(undo_result__in=RowResult.DONE)).order_by(

@@ -37,6 +37,8 @@ POST_LINKS = {
     "deal_id": "deals",
 }
 CONTACT_LISTS = "contact_list_ids"
+# Votes and comments that were added to a post: `added_voters[12]` is the vote of a user, `added_comments[34]` a comment.
+ADDED_VOTERS, ADDED_COMMENTS = ADDED_TO_POSTS = ("added_voters", "added_comments")
 
 
 class Kept(TextChoices):
@@ -109,6 +111,10 @@ def _restore(
     known: Mapping[str, dict[int, bool]],
 ) -> None:
     row, before, after = change.row, change.before[name], change.after[name]
+    column, key = split_name(name)
+    if column in ADDED_TO_POSTS:
+        restoration.values.setdefault(column, []).append(int(key))
+        return
     current = _value_of(row, name)
     if name == "tags":
         value = _restored_tags(current, before, after)
@@ -131,8 +137,7 @@ def _restore(
         restoration.kept[name] = Kept.CHANGED_SINCE
     elif name in links and before is not None and before not in known[links[name]]:
         restoration.kept[name] = Kept.VALUE_GONE
-    elif (column_and_key := split_name(name))[1]:
-        column, key = column_and_key
+    elif key:
         restoration.values.setdefault(column, {})[key] = before
     elif name in links:
         # The link to a row in the trash is pending.

@@ -84,9 +84,7 @@ class BulkChange(Batch):
 
     def apply(self, user: User) -> bool:
         ids = list(
-            self.batch_rows.after(self.position_resource, self.position).values_list("target", flat=True)[
-                : self.PART_SIZE
-            ]
+            self.batch_rows.after(self.resource, self.position).values_list("target", flat=True)[: self.PART_SIZE]
         )
         try:
             value = self.known_action.read({self.known_action.field: self.value}, self.resource, self.account, user)
@@ -108,7 +106,7 @@ class BulkChange(Batch):
         self.unchanged += counts[RowResult.UNCHANGED]
         self.skipped += len(ids) - counts[RowResult.CHANGED] - counts[RowResult.UNCHANGED]
         if ids:
-            self.position_resource, self.position = self.resource, ids[-1]
+            self.position = ids[-1]
         return self.advance(is_last=len(ids) < self.PART_SIZE or self.processed >= self.total)
 
 

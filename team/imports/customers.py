@@ -54,7 +54,7 @@ class CRMWriter(KindWriter):
         values = {}
         for name, value in line.values[self.kind].items():
             if isinstance(value, LinkText):
-                value = next(iter(self.links.get((name, key_of(value.field.way, value.text)), ())), None)
+                value = next(iter(self.links.get((name, key_of(value.way, value.text)), ())), None)
             values[name] = value
         return values
 
@@ -88,7 +88,10 @@ class CRMWriter(KindWriter):
             names = data.pop("contact_lists", None) or ()
             ids = {self.contact_lists[fold(name)] for name in (*names, *filter(None, [self.settings.contact_list]))}
             if ids:
-                data[CONTACT_LISTS] = sorted(ids.union(() if row is None else row.contact_list_ids))
+                current = () if row is None else row.contact_list_ids
+                data[CONTACT_LISTS] = sorted(ids.union(current))
+                for id in current:
+                    self.admit(CONTACT_LISTS, id)
         return data
 
     def validate(self, row: Any, data: dict[str, Any], *, is_new: bool) -> dict[str, Any]:

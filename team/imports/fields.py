@@ -25,6 +25,7 @@ from accounts.account.models import Account
 from core.db.tenancy import fold
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field
+from crm.fields.models import FieldDefinition
 from team.exports.columns import Part, columns_of
 from team.exports.declarations import ID
 
@@ -69,7 +70,8 @@ WAY_LABELS: dict[str, str | Promise] = {
 # Fields that the service sets, and that a new row takes over from the file.
 KEPT_TIMES = frozenset({"created_at"})
 EXTERNAL_ID = re.compile(r"(?:(?P<link>[a-z]+_id)\.)?external_ids\[(?P<key>[A-Za-z0-9_.-]{1,64})\]")
-FORUM_LINKS = frozenset({"category_id", "forum_id"})
+# The key of a field that is defined for the column is this mark and the type: `client.+number`.
+NEW_FIELD = "+"
 
 
 @dataclass(frozen=True)
@@ -101,10 +103,18 @@ class ImportField:
 # The fields of suggestions and tasks that no export has in this form.
 AUTHOR_EMAIL = Field("author.email", gettext_lazy("Author (e-mail)"), FieldType.EMAIL)
 AUTHOR_NAME = Field("author.name", gettext_lazy("Author"), FieldType.TEXT)
-VOTERS = Field("voters", gettext_lazy("Voters (e-mails)"), FieldType.LONG_TEXT)
-COMMENTS = Field("comments", gettext_lazy("Comments"), FieldType.LONG_TEXT)
 FURTHER: dict[RowKind, tuple[Field, ...]] = {
-    RowKind.SUGGESTION: (AUTHOR_EMAIL, AUTHOR_NAME, VOTERS, COMMENTS),
+    RowKind.SUGGESTION: (
+        AUTHOR_EMAIL,
+        AUTHOR_NAME,
+        # Kept as an additional field, so that further files with votes or comments find the suggestion.
+        Field("source_id", gettext_lazy("Number in the old system"), FieldType.TEXT),
+        Field("voters", gettext_lazy("Voters (e-mails)"), FieldType.LONG_TEXT),
+        Field("comments", gettext_lazy("Comment"), FieldType.LONG_TEXT),
+        Field("comments.author.email", gettext_lazy("Author of the comment (e-mail)"), FieldType.EMAIL),
+        Field("comments.author.name", gettext_lazy("Author of the comment"), FieldType.TEXT),
+        Field("comments.created_at", gettext_lazy("Time of the comment"), FieldType.TIME),
+    ),
     RowKind.TASK: (AUTHOR_EMAIL, AUTHOR_NAME),
     RowKind.CONTACT: (Field("contact_lists", gettext_lazy("Contact lists"), FieldType.TAGS),),
 }
@@ -139,11 +149,16 @@ def find_field(code: str, account: Account, known: dict[str, ImportField]) -> Im
     if (field := known.get(code)) is not None:
         return field
     kind, _dot, key = code.partition(".")
+    if not any(field.kind == kind for field in known.values()):
+        return None
+    is_customer = RowKind(kind).resource != "post"
+    if is_customer and key.startswith(NEW_FIELD) and key[1:] in FieldDefinition.Type.values:
+        return ImportField(RowKind(kind), Field(key, _("New field"), FieldType(key[1:])), _("New field"))
     match = EXTERNAL_ID.fullmatch(key)
-    if match is None or kind not in (RowKind.CLIENT, RowKind.CONTACT, RowKind.DEAL, RowKind.TASK, RowKind.SUGGESTION):
+    if match is None:
         return None
     if not match["link"]:
-        if RowKind(kind).resource == "post":
+        if not is_customer:
             return None
         label = _("External id: %(key)s") % {"key": match["key"]}
         return ImportField(RowKind(kind), Field(key, label, FieldType.TEXT), label)

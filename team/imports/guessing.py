@@ -18,75 +18,44 @@ from team.imports.settings import (
     Unknown,
 )
 from team.spreadsheets.sheets import ColumnStatistics, Sheet
-from team.spreadsheets.sources import ColumnGuess, Recognition, SourceTable, guess_columns, recognize
+from team.spreadsheets.sources import ColumnGuess, Recognition, guess_columns, recognize
 from team.spreadsheets.values import DATE_FORMATS, NUMBER_FORMATS, guess_date_format, guess_number_format
+
+SOURCE_ID = "suggestion.source_id"
 
 
 def guess_settings(account: Account, sheet: Sheet, kinds: Sequence[str], *, admin: bool) -> tuple[ImportSettings, str]:
-    """Return the guessed settings, and the name of the recognized format. `kinds` are those that the user has chosen, if any."""
-    chosen = [RowKind(kind) for kind in kinds] or list(RowKind)
-    labels = {kind: codes_by_heading(kind, account) for kind in chosen}
-    found = recognize_file(sheet, labels)
-    format = found.table.name if found else ""
-    if (remembered := remembered_settings(account, sheet, kinds, admin=admin)) is not None:
-        return remembered, format
+    """Return the guessed settings, and the name of the service that wrote the file. `kinds` are those that the user has chosen, if any."""
+    labels = {kind: codes_by_heading(kind, account) for kind in sorted(RowKind, key=lambda kind: kind not in kinds)}
+    recognized = recognize_file(sheet, labels)
+    if recognized is not None and kinds and not set(kinds) & set(recognized.table.kinds):
+        recognized = None
+    format = recognized.table.name if recognized is not None else ""
     known = {field.code: field for kind in RowKind for field in fields_of(kind, account)}
-    codes = found.fields if found else guess_codes(sheet, labels, is_chosen=bool(kinds))
+    if (remembered := remembered_settings(account, sheet, kinds, known, admin=admin)) is not None:
+        return remembered, format
+    values: Mapping[str, Mapping[str, str]] = {}
+    if recognized is not None:
+        codes, values = codes_of(recognized), recognized.table.values
+    else:
+        codes = guess_codes(sheet, [RowKind(kind) for kind in kinds], labels)
     columns = []
-    for code, statistics in zip(codes, sheet.columns, strict=True):
-        field = find_field(code or "", account, known)
+    for heading, code, statistics in zip(sheet.header, codes, sheet.columns, strict=True):
+        # A heading may be the code of a field.
+        field = find_field(heading, account, known) or find_field(code, account, known)
         mapping = guess_mapping(field, statistics, account.language) if field else ColumnMapping()
-        if found:
-            use_formats(mapping, found.table, statistics)
+        mapping.values = dict(values.get(code, {})) if field else {}
         columns.append(mapping)
     used = {RowKind(column.field.partition(".")[0]) for column in columns if column.field}
     settings = ImportSettings(columns, unknown=Unknown.CREATE if admin else Unknown.SKIP)
-    settings.match = {kind: guess_match(kind, columns, sheet) for kind in RowKind if kind in used}
+    settings.match = {kind.value: guess_match(kind, columns, sheet) for kind in RowKind if kind in used}
     return settings, format
 
 
-def recognize_file(sheet: Sheet, labels: Mapping[RowKind, dict[str, str]]) -> Recognition | None:
-    """Return the columns of a file that a known service wrote, if it has rows of the chosen kinds only."""
-    for kind, headings in labels.items():
-        found = recognize(sheet.header, headings)
-        if found is not None and kind in found.table.kinds and any(found.fields):
-            found.fields.extend([None] * (len(sheet.header) - len(found.fields)))
-            codes = [code if code and code.partition(".")[0] in labels else None for code in found.fields]
-            return replace(found, fields=codes)
-    return None
-
-
-def guess_codes(sheet: Sheet, labels: Mapping[RowKind, dict[str, str]], *, is_chosen: bool) -> list[str | None]:
-    """Return the field of each column of a file that no known service wrote. Without a choice, all are of one kind."""
-
-    def guess(kinds: Sequence[RowKind]) -> list[ColumnGuess]:
-        headings = {label: code for kind in reversed(kinds) for label, code in labels[kind].items()}
-        return guess_columns(sheet.header, kinds, sheet.columns, headings)
-
-    by_kind = {kind: guess([kind]) for kind in labels}
-    best = max(by_kind, key=lambda kind: sum(column.confidence for column in by_kind[kind]))
-    guesses = by_kind[best]
-    if is_chosen and len(labels) > 1:
-        guesses = guess([best, *(kind for kind in labels if kind != best)])
-    return [column.field for column in guesses]
-
-
-def use_formats(mapping: ColumnMapping, table: SourceTable, statistics: ColumnStatistics) -> None:
-    """Set what a known service means by the values of a column. Its formats count if the values of the column fit them."""
-    mapping.values = dict(table.values.get(mapping.field, {}))
-    if mapping.format in DATE_FORMATS and table.dates and statistics.fits(f"datetime:{table.dates}"):
-        mapping.format = table.dates
-    if mapping.format in NUMBER_FORMATS and table.numbers and statistics.fits(f"number:{table.numbers}"):
-        mapping.format = table.numbers
-
-
 def remembered_settings(
-    account: Account, sheet: Sheet, kinds: Sequence[str], *, admin: bool
+    account: Account, sheet: Sheet, kinds: Sequence[str], known: dict[str, ImportField], *, admin: bool
 ) -> ImportSettings | None:
-    """Return the settings of the newest import of a file with the same header.
-
-    A file of wrong rows has a further column with the errors, which is left out.
-    """
+    """Return the settings of the newest import of a file with the same header, or with a further column, which has the errors of rows."""
     errors = set()
     for language, _name in django_settings.LANGUAGES:
         with translation.override(language):
@@ -99,7 +68,6 @@ def remembered_settings(
     if stored is None:
         return None
     settings = ImportSettings.from_json({name: value for name, value in stored.items() if name != "kinds"})
-    known = {field.code: field for kind in RowKind for field in fields_of(kind, account)}
     if any(column.field and find_field(column.field, account, known) is None for column in settings.columns):
         return None
     settings.columns += [ColumnMapping() for _column in sheet.header[len(settings.columns) :]]
@@ -107,6 +75,46 @@ def remembered_settings(
     if settings.unknown == Unknown.CREATE and not admin:
         settings.unknown = Unknown.SKIP
     return settings
+
+
+def recognize_file(sheet: Sheet, labels: Mapping[RowKind, Mapping[str, str]]) -> Recognition | None:
+    """Return the columns of a file of a known service, or of our own export of a kind of rows."""
+    own = (recognize(sheet.header, labels_of_kind) for labels_of_kind in labels.values())
+    return recognize(sheet.header) or next((found for found in own if found is not None), None)
+
+
+def codes_of(recognition: Recognition) -> list[str]:
+    """Return the codes of the fields of the columns. The id of a suggestion in the other service connects it with its votes and comments."""
+    codes = [code or "" for code in recognition.fields]
+    links = [
+        recognition.joins[join.by]
+        for join in recognition.table.joins
+        if not join.columns and join.by in recognition.joins
+    ]
+    for index in (recognition.key, *links):
+        if (
+            index is not None
+            and not codes[index]
+            and "suggestion" in recognition.table.kinds
+            and SOURCE_ID not in codes
+        ):
+            codes[index] = SOURCE_ID
+    return codes
+
+
+def guess_codes(sheet: Sheet, kinds: Sequence[RowKind], labels: Mapping[RowKind, Mapping[str, str]]) -> list[str]:
+    """Return the codes of the fields that the headings and values suggest. Without kinds, they are of the kind with the most certain ones."""
+
+    def guess(*chosen: RowKind) -> list[ColumnGuess]:
+        known = {label: code for kind in chosen for label, code in labels[kind].items()}
+        return guess_columns(sheet.header, [kind.value for kind in chosen], sheet.columns, known)
+
+    found = (
+        guess(*kinds)
+        if kinds
+        else max(map(guess, RowKind), key=lambda guesses: sum(each.confidence for each in guesses))
+    )
+    return [each.field or "" for each in found]
 
 
 def guess_mapping(field: ImportField, statistics: ColumnStatistics, language: str) -> ColumnMapping:

@@ -41,6 +41,10 @@ class LinkText:
     field: ImportField
     text: str
 
+    @property
+    def way(self) -> str:
+        return self.field.way or "name"
+
 
 @dataclass(frozen=True)
 class NewChoice:

@@ -32,7 +32,7 @@ def key_of(way: str, text: str) -> RowKey:
         return way, fold_email(text)
     if way == "tax_no":
         return way, compact(text)
-    return way, text.strip() if way == "id" or way.startswith("external_ids") else fold(text.strip())
+    return way, text.strip() if way in ("id", "source_id") or way.startswith("external_ids") else fold(text.strip())
 
 
 def find_ids(rows: Any, keys: Iterable[RowKey], user: User) -> dict[RowKey, list[int]]:
@@ -70,6 +70,9 @@ def _named_rows(rows: Any, way: str, texts: set[str], user: User) -> Iterable[tu
         numbers = rows.exclude(tax_no=None).annotate(compacted=Func(F("tax_no"), function="search.compact"))
         wanted = [*texts, *(f"pl{text}" for text in texts)]
         return list(numbers.filter(compacted__in=wanted).values_list("id", "tax_no"))
+    if way == "source_id":
+        known = rows.filter(additional_fields__source_id__in=texts)
+        return list(known.values_list("id", "additional_fields__source_id"))
     if way == "title":
         titles = rows.annotate(folded=Lower("title")).filter(folded__in=texts)
         return list(titles.values_list("id", "title"))

@@ -36,11 +36,11 @@ from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
 from core.rows.trash import KEPT_FOR
 from crm.clients.similar import find_similar
 from team.batches.models import QUEUE, Batch, BatchQuerySet, BatchRow, RowResult
-from team.imports.fields import RowKind
+from team.imports.fields import NEW_FIELD, RowKind
 from team.imports.guessing import guess_settings
 from team.imports.lines import Line, LineReader
 from team.imports.parts import Part, writer_of
-from team.imports.settings import NEW_FIELD, ImportPlan, ImportSettings, plan_import
+from team.imports.settings import ImportPlan, ImportSettings, plan_import
 from team.imports.writing import PartOutcome, define_field
 from team.spreadsheets.reading import convert, detect
 from team.spreadsheets.sheets import Sheet, SheetRow, read_rows
@@ -278,10 +278,10 @@ class Import(Batch):
 
     def preview(self, user: User) -> dict[str, Any]:
         """Return what the first `PREVIEWED_LINES` lines would do, by writing them in a transaction that is rolled back."""
-        plan = self.plan()
         self.offset, self.line = 0, None
-        lines, _last = self.read_lines(plan, PREVIEWED_LINES)
         with transaction.atomic():
+            plan = self.plan(self.define_fields(user))
+            lines, _last = self.read_lines(plan, PREVIEWED_LINES)
             found = describe(self.write_lines(plan, lines, user))
             transaction.set_rollback(True)
         return {**found, "lines": len(lines)}
@@ -292,6 +292,7 @@ class Import(Batch):
         self.checked = {"id": secrets.token_hex(8), "position": 0, "offset": 0, "line": None, "is_done": False}
         self.checked |= dict.fromkeys(("created", "changed", "unchanged", "faults", "duplicates"), 0) | {
             "names": {},
+            "left_out": {},
             "similar": [],
         }
         for model in (ImportFault, ImportKey):
@@ -301,26 +302,29 @@ class Import(Batch):
 
     def check_part(self, user: User) -> bool:
         """Check the next lines, and return whether more follow. The caller has locked the import."""
-        plan, check = self.plan(), cast(dict[str, Any], self.checked)
+        check = cast(dict[str, Any], self.checked)
         self.offset, self.line = check["offset"], check["line"]
-        lines, last = self.read_lines(plan, self.PART_SIZE)
-        plan.settings.stop = False
         with transaction.atomic():
+            plan = self.plan(self.define_fields(user))
+            plan.settings.stop = False
+            lines, last = self.read_lines(plan, self.PART_SIZE)
             outcome = self.write_lines(plan, lines, user)
             similar = find_similar_rows(self.account, user, outcome, room=MAX_SIMILAR - len(check["similar"]))
             transaction.set_rollback(True)
         repeated = self.record_keys(outcome)
         self.record_faults(outcome.faulty)
+        check["created"] += sum(row.key not in repeated for row in outcome.linked)
         for row in outcome.rows:
             # A row of an earlier part, which was rolled back, would be changed now.
             check["changed" if row.result == RowResult.CREATED and row.key in repeated else row.result] += 1
-        check["duplicates"] += len(repeated)
+        check["duplicates"] += len(repeated.intersection(row.key for row in outcome.rows))
         check["faults"] += len(outcome.faulty)
         check["position"] += len(lines)
         check["similar"] += similar
-        for label, names in outcome.created_names.items():
-            known = check["names"].setdefault(label, [])
-            known += [name for name in sorted(names) if name not in known][: MAX_NAMES - len(known)]
+        for listed, found in ((check["names"], outcome.created_names), (check["left_out"], outcome.left_out)):
+            for label, names in found.items():
+                known = listed.setdefault(label, [])
+                known += [name for name in sorted(names) if name not in known][: MAX_NAMES - len(known)]
         if last is not None:
             check["offset"], check["line"] = last.end, last.number + 1
         check["is_done"] = len(lines) < self.PART_SIZE
@@ -332,7 +336,7 @@ class Import(Batch):
 
     def record_keys(self, outcome: PartOutcome) -> set[str]:
         """Store the keys by which the lines are matched. Return those that an earlier line has."""
-        rows = {row.key: row for row in reversed(outcome.rows) if row.key}
+        rows = {row.key: row for row in reversed([*outcome.linked, *outcome.rows]) if row.key}
         counts = Counter(row.key for row in outcome.rows if row.key)
         if not rows:
             return set()
@@ -376,7 +380,7 @@ class Import(Batch):
         outcome = self.write_lines(plan, lines, user)
         self.batch_rows.record(self, outcome.batch_rows(ImportRow))
         self.record_faults(outcome.faulty)
-        results = Counter(row.result for row in outcome.rows)
+        results = Counter(row.result for row in (*outcome.linked, *outcome.rows))
         self.created += results[RowResult.CREATED]
         self.changed += results[RowResult.CREATED] + results[RowResult.CHANGED]
         self.unchanged += results[RowResult.UNCHANGED]
@@ -422,8 +426,9 @@ class Import(Batch):
     def start(self, *, by: User) -> None:
         """Begin to write the lines. The caller has locked the import. Raise FieldErrors or Conflict."""
         self.check_draft()
-        self.create_fields(by)
-        self.plan()
+        settings = self.define_fields(by)
+        self.plan(settings)
+        self.settings = {**settings.as_json(), "kinds": self.settings.get("kinds", [])}
         ImportFault.objects.filter(account_id=self.account_id, import_id=self.id).delete()
         ImportKey.objects.filter(account_id=self.account_id, import_id=self.id).delete()
         self.state, self.offset, self.line, self.position = self.State.RUNNING, 0, None, 0
@@ -436,15 +441,15 @@ class Import(Batch):
         )
         self.run_or_defer(by)
 
-    def create_fields(self, by: User) -> None:
-        """Define the new fields to which columns are mapped, such as `client.+number`. Raise FieldErrors."""
+    def define_fields(self, by: User) -> ImportSettings:
+        """Define the new fields to which columns are mapped, such as `client.+number`. Return the settings with them. Raise FieldErrors."""
         settings = self.parsed_settings
         header = self.sheet["header"]
         for heading, mapping in zip(header, settings.columns, strict=True):
             kind, _dot, type = mapping.field.partition(f".{NEW_FIELD}")
             if type:
                 mapping.field = f"{kind}.{define_field(self.account, kind, heading, type, mapping, by=by)}"
-        self.settings = {**settings.as_json(), "kinds": self.settings.get("kinds", [])}
+        return settings
 
     def discard(self) -> None:
         """Delete a draft and its files. The caller has locked it. Raise Conflict."""
@@ -512,7 +517,7 @@ def row_key(key: str) -> str:
 
 def describe(outcome: PartOutcome) -> dict[str, Any]:
     """Return the numbers of rows by result, and the first ones of each, with their changes field by field."""
-    counts = Counter(row.result for row in outcome.rows)
+    counts = Counter(row.result for row in (*outcome.linked, *outcome.rows))
     shown: dict[str, list[dict[str, Any]]] = {RowResult.CREATED: [], RowResult.CHANGED: []}
     for row in outcome.rows:
         if len(listed := shown.get(row.result, [])) < SHOWN_LINES and row.result in shown:
@@ -539,6 +544,7 @@ def describe(outcome: PartOutcome) -> dict[str, Any]:
         "faults": len(outcome.faulty),
         "rows": {**shown, "faulty": faulty},
         "names": {label: sorted(names)[:MAX_NAMES] for label, names in outcome.created_names.items()},
+        "left_out": {label: sorted(names)[:MAX_NAMES] for label, names in outcome.left_out.items()},
     }
 
 

@@ -10,7 +10,6 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.errors import FieldErrors
 from core.rows.additional_fields import to_json_value
-from team.batches.models import RowResult
 from team.batches.restoring import values_of
 from team.imports.customers import CRMWriter
 from team.imports.fields import RowKind
@@ -49,10 +48,11 @@ class Part:
                     break
         for writer in self.writers.values():
             writer.flush()
-        for outcome in self.outcome.rows:
-            outcome.after = values_of(outcome.row, outcome.names)
-            if outcome.result == RowResult.CREATED:
-                outcome.after["updated_at"] = to_json_value(outcome.row.updated_at)
+        for outcome in (*self.outcome.linked, *self.outcome.rows):
+            outcome.after = {
+                **values_of(outcome.row, outcome.names),
+                "updated_at": to_json_value(outcome.row.updated_at),
+            }
         return self.outcome
 
     def _read_line(self, line: Line) -> None:

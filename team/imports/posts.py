@@ -1,9 +1,12 @@
 """Writing the suggestions and tasks of an import, with their authors, voters and comments."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -17,27 +20,50 @@ from forum.posts.api import PostSerializer
 from forum.posts.models import Post
 from forum.texts.markdown import render
 from forum.votes.models import Vote
-from team.batches.restoring import has_tag
+from team.batches.restoring import ADDED_COMMENTS, ADDED_VOTERS, has_tag
 from team.imports.fields import RowKind
 from team.imports.lines import SEPARATORS, Line, read_time
 from team.imports.writing import KindWriter, PartContext, PendingRow
 from team.spreadsheets.values import EMAIL
 
 MAX_VOTERS, MAX_COMMENTS, MAX_COMMENT_LENGTH = 10_000, 1_000, 65_536
-# The fields that are no columns of a post.
-FURTHER = frozenset({"author.email", "author.name", "voters", "comments"})
+# The fields that `PostSerializer` does not read.
+FURTHER = frozenset(
+    {
+        "author.email",
+        "author.name",
+        "source_id",
+        "voters",
+        "comments",
+        "comments.author.email",
+        "comments.author.name",
+        "comments.created_at",
+        "created_at",
+        "approved",
+    }
+)
+
+
+@dataclass
+class PendingPost:
+    """A post with the values to write, and the votes and comments to add."""
+
+    row: Post
+    values: dict[str, Any]
+    voter_ids: list[int]
+    comments: list[Comment]
 
 
 class PostWriter(KindWriter):
     """The writer of suggestions or tasks. A post is written by the method of its model, which takes several statements.
 
-    Voters and comments are taken over for new suggestions only. Members who do not exist yet are created, without a notification.
+    Members who do not exist yet are created, without a notification.
     """
 
     def __init__(self, part: PartContext, kind: RowKind) -> None:
         super().__init__(part, kind)
         self.members: dict[str, User] = {}
-        self.pending: list[tuple[Post, dict[str, Any]]] = []
+        self.pending: list[PendingPost] = []
 
     def find_rows(self) -> Any:
         rows = self.account.posts.live().accessible_to(self.user)
@@ -49,11 +75,8 @@ class PostWriter(KindWriter):
 
     def look_up(self, lines: Sequence[Line]) -> None:
         super().look_up(lines)
-        emails = {fold_email(email) for line in lines for email, _name in people_of(line.values[self.kind])}
-        users = self.account.users.filter(email_key__in=emails)
-        self.members = {fold_email(user.email): user for user in users}
-        for user in self.members.values():
-            user.account = self.account
+        emails = {fold_email(email) for line in lines for email in emails_of(line.values[self.kind])}
+        self.members = {fold_email(user.email): user for user in self.account.users.filter(email_key__in=emails)}
 
     def resolve(self, line: Line, *, row: Any) -> dict[str, Any]:
         data = super().resolve(line, row=row)
@@ -66,68 +89,103 @@ class PostWriter(KindWriter):
         return data
 
     def validate(self, row: Any, data: dict[str, Any], *, is_new: bool) -> dict[str, Any]:
-        further = {name: data.pop(name, None) for name in (*FURTHER, "created_at", "approved")}
+        data = dict(data)
+        further = {name: data.pop(name, None) for name in FURTHER}
+        if is_new and further["source_id"]:
+            data["additional_fields"] = {"source_id": further["source_id"]}
+        if not is_new and row._state.adding:
+            # An earlier line of the part creates the suggestion. This one adds a vote or a comment.
+            data = {}
         serializer = PostSerializer(
             None if is_new else row,
             data=data,
             partial=not is_new,
             context={"account": self.account, "access": self.user.access},
         )
-        errors, values = serializer.find_errors(), serializer.values
-        if is_new:
-            for name, read in (("created_at", read_time), ("voters", read_voters), ("comments", read_comments)):
-                try:
-                    if further[name]:
-                        values[name] = read(further[name])
-                except FieldErrors as caught:
-                    errors += caught.errors
-            if further["author.email"]:
-                values["author"] = (further["author.email"].strip(), further["author.name"] or "")
-                errors += email_errors("author.email", [values["author"][0]])
-            if "voters" in values:
-                errors += email_errors("voters", [email for email, _name in values["voters"]])
+        errors = serializer.find_errors() if data else []
+        values = serializer.values
         if further["approved"] is not None:
             values["approved"] = further["approved"]
+        for name, read in (("voters", read_voters), ("comments", partial(read_comments, further=further))):
+            try:
+                if further[name]:
+                    values[name] = read(further[name])
+            except FieldErrors as caught:
+                errors += caught.errors
+        if is_new and further["author.email"]:
+            values["author"] = (further["author.email"].strip(), further["author.name"] or "")
+            errors += email_errors("author.email", [values["author"][0]])
+        if is_new and further["created_at"]:
+            try:
+                values["created_at"] = read_time(further["created_at"])
+            except FieldErrors as caught:
+                errors += caught.errors
         if errors:
             raise FieldErrors(errors)
         return values
 
     def assign_values(self, row: Any, values: dict[str, Any], *, is_new: bool) -> None:
-        self.pending.append((row, values))
+        values = dict(values)
+        author = values.pop("author", None)
+        if author is not None:
+            values["user_id"] = self.member(*author).id
+        if is_new:
+            # Nobody has to deal with it in the inbox.
+            now = timezone.now()
+            values |= {"handled_at": now, "answered_at": now}
+        voters, comments = values.pop("voters", ()), values.pop("comments", ())
+        voter_ids = {self.member(email, name).id for email, name in voters}
+        made = [self.make_comment(row, comment) for comment in comments]
+        if not is_new:
+            voter_ids -= set(
+                self.account.votes.filter(post_id=row.id, user_id__in=voter_ids).values_list("user_id", flat=True)
+            )
+            known = set(self.account.comments.filter(post_id=row.id).values_list("user_id", "comment"))
+            made = [comment for comment in made if (comment.user_id, comment.comment) not in known]
+        earlier = {id for post in self.pending if post.row is row for id in post.voter_ids}
+        self.pending.append(PendingPost(row, values, sorted(voter_ids - earlier), made))
 
     def change(self, row: Any, values: dict[str, Any], before: dict[str, Any]) -> list[str]:
         plain = {**values, **({"status_id": values["status"].id} if "status" in values else {})}
         changed = [name for name in before if name in plain and plain[name] != getattr(row, name)]
-        if changed:
-            self.pending.append((row, values))
+        kept = {name: value for name, value in values.items() if name in ("voters", "comments") or changed}
+        if not kept:
+            return []
+        self.assign_values(row, kept, is_new=False)
+        post = self.pending[-1]
+        for name, ids in ((ADDED_VOTERS, post.voter_ids), (ADDED_COMMENTS, [comment.id for comment in post.comments])):
+            setattr(row, name, getattr(row, name, {}) | dict.fromkeys(map(str, ids), True))
+            changed += [f"{name}[{id}]" for id in ids]
+            before |= {f"{name}[{id}]": None for id in ids}
+        if not changed:
+            self.pending.pop()
         return changed + (["closed"] if "status_id" in changed and "closed" not in changed else [])
 
     def recorded_names(self, pending: PendingRow) -> list[str]:
-        names = [name for name in pending.names if name not in FURTHER and name != "created_at"]
+        names = [name for name in pending.names if name not in FURTHER]
         return names + (["closed"] if "status_id" in names and "closed" not in names else [])
 
     def flush(self) -> None:
-        for row, values in self.pending:
-            author = values.pop("author", None)
-            voters, comments = values.pop("voters", ()), values.pop("comments", ())
-            if row._state.adding and author is not None:
-                values["user_id"] = self.member(*author).id
-            row.write(values, by=self.user, is_silent=True)
-            if voters:
-                Vote.objects.bulk_create(
-                    Vote(account=self.account, post_id=row.id, user_id=id)
-                    for id in sorted({self.member(email, name).id for email, name in voters})
-                )
-            for comment in comments:
-                self.add_comment(row, comment)
+        for post in self.pending:
+            row = post.row
+            if row._state.adding:
+                post.values["comments_cache"] = len(post.comments)
+            if post.values:
+                row.write(post.values, by=self.user, is_silent=True)
+            Vote.objects.bulk_create(Vote(account=self.account, post_id=row.id, user_id=id) for id in post.voter_ids)
+            if post.comments:
+                if "comments_cache" not in post.values:
+                    Post.objects.filter(pk=row.pk).update(comments_cache=F("comments_cache") + len(post.comments))
+                Comment.objects.bulk_create(post.comments)
 
-    def add_comment(self, row: Post, comment: dict[str, Any]) -> None:
-        email, name = comment.get("email") or "", comment.get("name") or ""
-        created_at = read_time(comment["created_at"]) if comment.get("created_at") else timezone.now()
-        Comment.objects.create(
+    def make_comment(self, row: Post, comment: dict[str, Any]) -> Comment:
+        created_at = read_time(comment["created_at"], "comments") if comment.get("created_at") else timezone.now()
+        email = comment.get("email") or ""
+        return Comment(
             account=self.account,
+            id=next_ids(self.account.id, 1)[0],
             post_id=row.id,
-            user_id=self.member(email, name).id if email else self.user.id,
+            user_id=self.member(email, comment.get("name") or "").id if email else self.user.id,
             comment=comment["text"],
             comment_html=render(comment["text"]),
             agent="import",
@@ -139,9 +197,8 @@ class PostWriter(KindWriter):
         """Return the user with an e-mail, who is created if there is none."""
         key = fold_email(email)
         if key not in self.members:
-            user = create_member(self.account, email, name)
+            self.members[key] = create_member(self.account, email, name)
             self.part.outcome.created_names[str(_("Members"))].add(email)
-            self.members[key] = user
         return self.members[key]
 
 
@@ -151,16 +208,16 @@ def create_member(account: Account, email: str, name: str) -> User:
     return User.objects.create_for(account, login=login, email=email, password=None, name=name or login)
 
 
-def people_of(values: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the e-mails and names of the people in the values of a line, also invalid ones."""
-    people = [(values.get("author.email") or "", "")]
-    for name, read in (("voters", read_voters), ("comments", read_comments)):
+def emails_of(values: dict[str, Any]) -> set[str]:
+    """Return the e-mails of the people in the values of a line, also invalid ones."""
+    emails = {values.get("author.email"), values.get("comments.author.email")}
+    for name, read in (("voters", read_voters), ("comments", partial(read_comments, further={}))):
         try:
             found = read(values[name]) if values.get(name) else []
         except FieldErrors:
             continue
-        people += found if name == "voters" else [(comment.get("email") or "", "") for comment in found]
-    return [(email, name) for email, name in people if email]
+        emails |= {each[0] for each in found} if name == "voters" else {each.get("email") for each in found}
+    return {email.strip() for email in emails if email}
 
 
 def email_errors(field: str, emails: Iterable[str]) -> list[FieldError]:
@@ -189,24 +246,34 @@ def read_voters(text: str) -> list[tuple[str, str]]:
         items = [{"email": part.strip()} for part in SEPARATORS.split(text) if part.strip()]
     if len(items) > MAX_VOTERS:
         raise FieldError("voters", _("are too many (maximum is {most})"), "too_many", {"most": MAX_VOTERS})
-    return [(str(item.get("email") or "").strip(), str(item.get("name") or "")[:255]) for item in map(as_object, items)]
+    voters = [
+        (str(item.get("email") or "").strip(), str(item.get("name") or "")[:255]) for item in map(as_object, items)
+    ]
+    if errors := email_errors("voters", [email for email, _name in voters]):
+        raise FieldErrors(errors)
+    return voters
 
 
-def read_comments(text: str) -> list[dict[str, Any]]:
-    """Return the comments of a cell: one comment, or JSON with a list of objects with `text`, `email`, `name` and `created_at`."""
+def read_comments(text: str, further: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the comments of a cell: one, or JSON with a list of objects with `text`, `email`, `name` and `created_at`.
+
+    `further` has the values of the columns with the author and the time of one comment.
+    """
     items = read_json("comments", text)
-    comments = [{"text": text}] if items is None else [as_object(item) for item in items]
+    names = {"email": "comments.author.email", "name": "comments.author.name", "created_at": "comments.created_at"}
+    one = {"text": text, **{key: further[name] for key, name in names.items() if further.get(name)}}
+    comments = [one] if items is None else [as_object(item) for item in items]
     if len(comments) > MAX_COMMENTS:
         raise FieldError("comments", _("are too many (maximum is {most})"), "too_many", {"most": MAX_COMMENTS})
     for comment in comments:
-        comment["text"] = str(comment.get("text") or "").strip()
-        if not 0 < len(comment["text"]) <= MAX_COMMENT_LENGTH:
+        comment |= {key: str(value).strip() for key, value in comment.items() if value is not None}
+        if not 0 < len(comment.get("text") or "") <= MAX_COMMENT_LENGTH:
             message = _("A comment is blank or too long (maximum is {most} characters)")
             raise FieldError("comments", message, "too_long", {"most": MAX_COMMENT_LENGTH})
         if comment.get("created_at"):
-            read_time(str(comment["created_at"]), "comments")
-        if comment.get("email") and email_errors("comments", [str(comment["email"])]):
-            raise email_errors("comments", [str(comment["email"])])[0]
+            read_time(comment["created_at"], "comments")
+        if comment.get("email") and (errors := email_errors("comments", [comment["email"]])):
+            raise FieldErrors(errors)
     return comments
 
 

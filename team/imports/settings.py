@@ -13,15 +13,12 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account.models import Account
 from core.errors import FieldError, FieldErrors
 from core.rows.declared import FieldType
-from team.imports.fields import EXTERNAL_ID, ImportField, RowKind, fields_of, find_field
+from team.imports.fields import EXTERNAL_ID, NEW_FIELD, ImportField, RowKind, fields_of, find_field
 from team.spreadsheets.sheets import Sheet
 from team.spreadsheets.values import DATE_FORMATS, NUMBER_FORMATS
 
 # The value of `ColumnMapping.values` for a value of the file that is created as a choice, a tag or a status, or that is left out.
 CREATE, SKIP = "+", ""
-# The code of a new field is the kind, this mark and the type: `client.+number`.
-NEW_FIELD = "+"
-NEW_FIELD_TYPES = ("text", "number", "money", "date", "boolean", "choice", "choices", "link")
 MAX_TAGS = 20
 MAX_VALUES = 200
 
@@ -136,7 +133,7 @@ MATCHED: dict[RowKind, tuple[str, ...]] = {
     RowKind.CONTACT: ("id", "email", "name"),
     RowKind.DEAL: ("id", "name"),
     RowKind.TASK: ("id",),
-    RowKind.SUGGESTION: ("id", "title"),
+    RowKind.SUGGESTION: ("id", "source_id", "title"),
 }
 
 
@@ -162,7 +159,7 @@ def plan_import(account: Account, settings: ImportSettings, sheet: Sheet) -> Imp
             params = {"column": heading, "choices": ", ".join(formats)}
             errors.append(FieldError("columns", _("{column}: the format is not one of {choices}"), "format", params))
         columns.append(MappedColumn(index, heading, field, mapping))
-    counts = Counter(column.field.code for column in columns)
+    counts = Counter(column.field.code for column in columns if not column.field.name.startswith(NEW_FIELD))
     for column in columns:
         if counts[column.field.code] > 1:
             counts[column.field.code] = 0

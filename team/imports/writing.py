@@ -17,9 +17,12 @@ from accounts.users.models import User
 from core.api.fields import MAX_NAME_LENGTH
 from core.errors import FieldError, FieldErrors
 from core.rows.declared import FieldType
+from crm.clients.models import Client
+from crm.contacts.models import Contact
 from crm.fields.api import FieldDefinitionSerializer
 from crm.fields.catalogue import defined_name
 from crm.fields.models import MAX_CHOICES, FieldDefinition
+from crm.resources.models import CRMResource
 from team.batches.models import BatchRow, RowResult
 from team.batches.restoring import values_of
 from team.imports.fields import ImportField, RowKind
@@ -28,6 +31,8 @@ from team.imports.lookups import RowKey, find_ids, key_of
 from team.imports.settings import ColumnMapping, ImportPlan, Mode, Unknown
 
 MISSING = object()
+# The models of the rows that may be created for a link by name.
+LINKED_MODELS: dict[FieldType, type[CRMResource]] = {FieldType.CLIENT: Client, FieldType.CONTACT: Contact}
 
 # The rows to which links are looked up, by the type of the field or the name of a column of posts.
 RELATIONS: dict[str, str] = {
@@ -76,13 +81,16 @@ class PartOutcome:
 
     rows: list[RowOutcome] = field(default_factory=list)
     faulty: list[Line] = field(default_factory=list)
-    # Names of what was created on the way: statuses, choices and members.
+    # Clients and contacts that links name, and that were created for them.
+    linked: list[RowOutcome] = field(default_factory=list)
+    # Names of what was created on the way, such as statuses, choices and members, and of links that were left out.
     created_names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    left_out: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def batch_rows(self, model: type[BatchRow]) -> list[BatchRow]:
         """Return what the batch records, one row for each row of the account."""
         found: dict[tuple[str, int], BatchRow] = {}
-        for outcome in self.rows:
+        for outcome in (*self.linked, *self.rows):
             if outcome.result == RowResult.UNCHANGED:
                 continue
             key = (outcome.kind.resource, outcome.row.id)
@@ -172,7 +180,7 @@ class KindWriter(ABC):
         for line in lines:
             for name, value in line.values[self.kind].items():
                 if isinstance(value, LinkText):
-                    texts[name][key_of(value.field.way, value.text)] = value.field
+                    texts[name][key_of(value.way, value.text)] = value.field
         for name, keys_of_name in texts.items():
             found = find_ids(self.linked_rows(next(iter(keys_of_name.values()))), keys_of_name, self.user)
             self.links |= {(name, key): ids for key, ids in found.items()}
@@ -251,17 +259,33 @@ class KindWriter(ABC):
         return value
 
     def resolve_link(self, name: str, link: LinkText) -> Any:
-        ids = self.links.get((name, key_of(link.field.way, link.text)), [])
+        ids = self.links.get((name, key_of(link.way, link.text)), [])
         if len(ids) == 1 or (ids and link.field.type == FieldType.STATUS):
             return ids[0]
         params = {"value": link.text[:100], "n": len(ids)}
         if ids:
             raise FieldError(name, _("“{value}” is the name of {n} entries"), "several", params)
-        if self.settings.unknown == Unknown.SKIP:
-            return MISSING
+        if self.settings.unknown == Unknown.FAULT:
+            raise FieldError(name, _("“{value}” can't be found"), "missing", params)
         if self.settings.unknown == Unknown.CREATE and link.field.type == FieldType.STATUS:
             return self.create_choice(name, link.text)
-        raise FieldError(name, _("“{value}” can't be found"), "missing", params)
+        if self.settings.unknown == Unknown.CREATE and link.way == "name" and link.field.type in LINKED_MODELS:
+            return self.create_linked(name, link)
+        self.part.outcome.left_out[str(link.field.label)].add(link.text)
+        return MISSING
+
+    def create_linked(self, name: str, link: LinkText) -> int:
+        """Create the client or contact that a link names. The undo of the import removes it."""
+        model = LINKED_MODELS[link.field.type]
+        row = model(account=self.account)
+        row.write({"name": link.text[:MAX_NAME_LENGTH]}, by=self.user)
+        kind = RowKind(link.field.type.value)
+        key = f"{kind} name {key_of('name', link.text)[1]}"
+        self.part.outcome.linked.append(RowOutcome(Line(0), kind, row, RowResult.CREATED, ["name"], key))
+        self.links[name, key_of(link.way, link.text)] = [row.id]
+        self.admit(name, row.id)
+        id: int = row.id
+        return id
 
     def create_choice(self, name: str, text: str) -> Any:
         """Create a status or a choice of a field of the account, unless an earlier line has. Return the value."""
@@ -270,7 +294,7 @@ class KindWriter(ABC):
         if field.type == FieldType.STATUS:
             key = (name, key_of("name", text))
             if key not in self.links:
-                self.links[key] = [create_status(self.account, STATUS_KINDS[self.kind], text, by=self.user)]
+                self.links[key] = [create_status(self.account, STATUS_KINDS[self.kind], text, by=self.user).id]
                 self.admit(name, self.links[key][0])
             return self.links[key][0]
         add_choice(self.definition_of(field), text, by=self.user)

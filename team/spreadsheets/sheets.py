@@ -96,9 +96,9 @@ class SheetRow(NamedTuple):
 def read_rows(
     lines: Iterable[bytes], sheet: Sheet, *, offset: int = 0, number: int | None = None
 ) -> Iterator[SheetRow]:
-    """Return the rows in the lines of a canonical file that are not empty.
+    """Return the rows of a canonical file that are not empty.
 
-    To continue after a row, pass the lines from its `end`, which is the offset, and its `number` plus 1.
+    `lines` begin at `offset`, with the row `number`. To continue after a row, pass the lines from its `end`, and its `number` plus 1.
     """
     width = len(sheet.header)
     for row, line in enumerate(lines, sheet.first_row if number is None else number):

@@ -12,10 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-if TYPE_CHECKING:
-    from team.spreadsheets.sheets import ColumnStatistics
+from typing import Generic, Protocol, TypeVar
 
 MAX_VALUE_LENGTH = 100
 
@@ -230,6 +227,15 @@ VALUE_TYPES: Mapping[str, ValueType] = _value_types()
 
 # Guesses
 
+
+class FittingTypes(Protocol):
+    """The statistics of a column (`sheets.ColumnStatistics`)."""
+
+    filled: int
+
+    def fits(self, value_type: str) -> bool: ...
+
+
 AnyFormat = TypeVar("AnyFormat", NumberFormat, DateFormat)
 
 
@@ -240,7 +246,7 @@ class Guess(Generic[AnyFormat]):
     is_certain: bool
 
 
-def guess_number_format(statistics: "ColumnStatistics", language: str = "en") -> Guess[NumberFormat] | None:
+def guess_number_format(statistics: FittingTypes, language: str = "en") -> Guess[NumberFormat] | None:
     """Return the format that fits all values of a column; None if there is none. The language decides between several formats."""
     decimal = "." if language.startswith("en") else ","
     formats = _fitting(NUMBER_FORMATS.values(), statistics, ["number"], lambda each: each.decimal != decimal)
@@ -250,7 +256,7 @@ def guess_number_format(statistics: "ColumnStatistics", language: str = "en") ->
     return Guess(formats[0], statistics.fits("integer") or len({format.decimal for format in formats}) == 1)
 
 
-def guess_date_format(statistics: "ColumnStatistics", language: str = "en") -> Guess[DateFormat] | None:
+def guess_date_format(statistics: FittingTypes, language: str = "en") -> Guess[DateFormat] | None:
     """Return the format of dates, with or without times, that fits all values of a column; None if there is none."""
     first = "MM/DD/YYYY" if language in {"en", "en-us"} else "DD/MM/YYYY"
     formats = _fitting(DATE_FORMATS.values(), statistics, ["date", "datetime"], lambda each: each.code != first)
@@ -259,7 +265,7 @@ def guess_date_format(statistics: "ColumnStatistics", language: str = "en") -> G
 
 def _fitting(
     formats: Iterable[AnyFormat],
-    statistics: "ColumnStatistics",
+    statistics: FittingTypes,
     kinds: list[str],
     key: Callable[[AnyFormat], bool],
 ) -> list[AnyFormat]:
