@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, pgettext_lazy
+from django.utils.translation import gettext_lazy
 
 from accounts.layout.forms import Form, LongSelect
 from accounts.statuses.models import status_name
@@ -21,7 +21,8 @@ from core.db.tenancy import fold
 from core.errors import FieldError
 from core.rows.declared import FieldType
 from crm.fields.models import FieldDefinition
-from team.imports.fields import KIND_LABELS, ImportField, RowKind, fields_of, find_field
+from team.fields.names import LINKS
+from team.imports.fields import KIND_LABELS, NEW_FIELD, ImportField, RowKind, fields_of, find_field
 from team.imports.guessing import guess_mapping, guess_match
 from team.imports.lines import split
 from team.imports.models import Import
@@ -30,7 +31,6 @@ from team.imports.settings import (
     MATCHED,
     MAX_TAGS,
     MODES,
-    NEW_FIELD,
     SKIP,
     TYPES_WITH_FORMAT,
     UNKNOWN,
@@ -195,7 +195,7 @@ class ColumnRow:
     heading: str
     statistics: ColumnStatistics
     input: BoundField
-    field: ImportField | None
+    target: ImportField | None
     format: BoundField | None = None
     # Whether several formats fit all values of the column.
     is_uncertain: bool = False
@@ -206,13 +206,14 @@ class ColumnRow:
 
     @property
     def type_label(self) -> str | Promise:
-        if self.field is None or self.field.way:
+        if self.target is None:
             return ""
-        return TYPE_LABELS.get(self.field.type, "") if self.field.name != "id" else _("Number")
+        return TYPE_LABELS[FieldType.NUMBER] if self.target.name == "id" else TYPE_LABELS.get(self.target.type, "")
 
     @property
-    def has_unknown_value(self) -> bool:
-        return any(not bound.value() for _text, bound in self.values)
+    def unknown_number(self) -> int:
+        """The number of values that stand for nothing yet."""
+        return sum(not bound.value() for _text, bound in self.values)
 
 
 class SettingsForm(Form):
@@ -275,7 +276,9 @@ class SettingsForm(Form):
             self.initial["unknown"] = Unknown.SKIP
         self.statuses: dict[str, list[tuple[str, set[str]]]] = {}
         groups = self.groups()
-        self.columns = [self.add_column(index, groups) for index in range(min(len(self.sheet.header), MAX_SHOWN_COLUMNS))]
+        self.columns = [
+            self.add_column(index, groups) for index in range(min(len(self.sheet.header), MAX_SHOWN_COLUMNS))
+        ]
         self.matched_kinds = self.add_matches()
         self.defaults = self.add_defaults(groups)
 
@@ -323,7 +326,7 @@ class SettingsForm(Form):
             return row
         if code != mapping.field:
             mapping = guess_mapping(found, statistics, self.account.language)
-        formats = TYPES_WITH_FORMAT.get(found.type, {})
+        formats: Mapping[str, Any] = TYPES_WITH_FORMAT.get(found.type, {})  # type: ignore[assignment]
         if formats and not found.way and found.name != "id":
             examples = [(code, DATE_EXAMPLES.get(code, code)) for code in formats]
             if self.is_bound and self.data.get(f"format-{index}") not in formats:
@@ -331,27 +334,24 @@ class SettingsForm(Form):
             row.format = self.add_select(f"format-{index}", examples, mapping.format, _("Format of %s") % heading)
             guess = guess_number_format if formats is NUMBER_FORMATS else guess_date_format
             guessed = guess(statistics, self.account.language)
-            row.is_uncertain = guessed is not None and not guessed.is_certain and guessed.format.code == row.format.value()
+            row.is_uncertain = (
+                guessed is not None and not guessed.is_certain and guessed.format.code == row.format.value()
+            )
         row.misfit = statistics.misfits.get(self.value_type(found, row.format))
         for number, text in enumerate(self.texts(found, statistics)):
             row.values.append((text, self.add_value(f"value-{index}-{number}", found, mapping, text)))
         return row
 
     def find(self, code: str) -> ImportField | None:
-        kind, _dot, key = code.partition(".")
-        if key.startswith(NEW_FIELD) and key[1:] in FieldDefinition.Type.values and kind in DEFINABLE:
-            from crm.fields.catalogue import Field
-
-            return ImportField(RowKind(kind), Field(key, "", FieldType(key[1:])), "")
         return find_field(code, self.account, self.all_fields) if code else None
 
     def value_type(self, found: ImportField, format: BoundField | None) -> str:
         """Return the name in `ColumnStatistics.misfits` of what the values have to be."""
         if format is not None:
             return f"{'number' if format.value() in NUMBER_FORMATS else 'datetime'}:{format.value()}"
-        if found.name == "id" or (not found.way and found.type in LINKED_BY_ID):
+        if found.name == "id" or (not found.way and found.type in LINKS):
             return "integer"
-        return "" if found.way else VALUE_TYPES.get(found.type, "")
+        return "boolean" if found.type == FieldType.BOOLEAN else ""
 
     def texts(self, found: ImportField, statistics: ColumnStatistics) -> list[str]:
         """Return the values of a column whose field has certain values, if they are few."""
@@ -372,7 +372,7 @@ class SettingsForm(Form):
         if chosen and same is None and chosen != CREATE:
             names = [*names, (chosen, set())]
             value = f"{NAMED}{chosen}"
-        choices = [(BY_RULE, _("Unknown: by the rule below")), *((f"{NAMED}{each}", each) for each, _set in names)]
+        choices = [(BY_RULE, _("Unknown")), *((f"{NAMED}{each}", each) for each, _set in names)]
         if self.user.is_admin:
             choices.append((CREATE, _("Create “%s”") % text))
         return self.add_select(name, [*choices, (LEFT_BLANK, _("Leave the field blank"))], value, text)
@@ -409,7 +409,9 @@ class SettingsForm(Form):
     def add_defaults(self, groups: list[tuple[str, list[tuple[str, str]]]]) -> list[tuple[BoundField, BoundField]]:
         """Add the values of fields without a column."""
         stored = list(self.stored.defaults.items())
-        choices = [(label, [choice for choice in options if NEW_FIELD not in choice[0]]) for label, options in groups[1:]]
+        choices = [
+            (label, [choice for choice in options if NEW_FIELD not in choice[0]]) for label, options in groups[1:]
+        ]
         choices.insert(0, ("", [("", "\N{EN DASH}")]))
         rows = []
         for number in range(min(len(stored) + FURTHER_DEFAULTS, MAX_DEFAULTS)):
@@ -451,10 +453,8 @@ class SettingsForm(Form):
     def mapping_of(self, index: int, row: ColumnRow) -> ColumnMapping:
         values = self.cleaned_data
         chosen = {text: values[bound.name] for text, bound in row.values if values[bound.name] != BY_RULE}
-        meanings = {
-            text: SKIP if value == LEFT_BLANK else value.removeprefix(NAMED) for text, value in chosen.items()
-        }
-        if row.field is not None and row.field.name in (f"{NEW_FIELD}choice", f"{NEW_FIELD}choices"):
+        meanings = {text: SKIP if value == LEFT_BLANK else value.removeprefix(NAMED) for text, value in chosen.items()}
+        if row.target is not None and row.target.name in (f"{NEW_FIELD}choice", f"{NEW_FIELD}choices"):
             # The choices of the new field.
             meanings = {text.strip(): text.strip() for text in row.statistics.distinct if text.strip()}
         format = values[row.format.name] if row.format is not None else ""
@@ -466,17 +466,10 @@ class SettingsForm(Form):
         name = error.field or ""
         if name == "columns":
             wanted = [row for row in self.columns if row.heading == params.get("column")]
-            wanted += [row for row in self.columns if row.field and row.field.label == params.get("field")]
+            wanted += [row for row in self.columns if row.target and row.target.label == params.get("field")]
             name = wanted[-1].input.name if wanted else ""
         elif name == "match":
             name = next((f"match-{kind}" for kind in self.matched_kinds if kind.label == params.get("kind")), "")
         elif name == "defaults":
             name = next((select.name for select, _text in self.defaults if select.value() == params.get("field")), "")
-        return FieldError(name or None, error.message, error.code, error.params)
-
-
-# The types of values, by the type of the field, that `ColumnStatistics` knows.
-VALUE_TYPES = {FieldType.BOOLEAN: "boolean", FieldType.EMAIL: "email"}
-LINKED_BY_ID = frozenset(
-    {FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL}
-)
+        return FieldError(name, error.message, error.code, error.params)

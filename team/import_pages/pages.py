@@ -1,10 +1,10 @@
 """The pages of imports: the upload, the mapping of the columns, the preview, the progress and the result, and the wrong rows."""
 
 import hashlib
-from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
+from django.contrib import messages
 from django.db.models import F
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
@@ -43,7 +43,7 @@ SAMPLE_LINES, CHUNK_LINES = 3, 500
 ROUTES = {kind: f"team-{kind}" for kind in RowKind} | {RowKind.SUGGESTION: "forum-post"}
 
 
-LABELS = {"routes": ROUTES, "kind_labels": KIND_LABELS}
+LABELS: dict[str, Any] = {"routes": ROUTES, "kind_labels": KIND_LABELS}
 
 
 def visible_imports(request: TeamRequest) -> BatchQuerySet:
@@ -92,7 +92,7 @@ class ImportsPage(CreatingPage, TeamPage):
         account, user = self.request.account, self.request.user
         file, kinds = form.cleaned_data["file"], form.cleaned_data["kinds"]
         pasted = form.cleaned_data["pasted"].encode()
-        digest = hashlib.file_digest(file, "sha256") if file else hashlib.sha256(pasted)  # type: ignore[arg-type]
+        digest = hashlib.file_digest(file, "sha256") if file else hashlib.sha256(pasted)
         values = {"sha256": digest.hexdigest(), "kinds": kinds}
         id = self.created_row_id(values)
         uploaded = None
@@ -168,7 +168,8 @@ class ImportPage(ActionsPage):
         """Return the first rows with their numbers, or None if the file is gone."""
         try:
             return [
-                (line.number, line.cells) for line in islice(read_rows(row.rows.lines(), row.parsed_sheet), SAMPLE_LINES)
+                (line.number, line.cells)
+                for line in islice(read_rows(row.rows.lines(), row.parsed_sheet), SAMPLE_LINES)
             ]
         except FileNotFoundError:
             return None
@@ -185,8 +186,6 @@ class ImportPage(ActionsPage):
         return redirect("team-import", id)
 
     def refuse(self, message: str, id: int) -> HttpResponse:
-        from django.contrib import messages
-
         messages.error(self.request, message)
         return redirect("team-import", id)
 
@@ -331,7 +330,9 @@ class ImportPreviewPage(ActionsPage):
             return names.names.get((found.type, value)) or _("a new entry")
         if found.type in (FieldType.TIME, FieldType.DATE) and isinstance(value, str):
             moment = parse_datetime(value)
-            value = value if moment is None else timezone.localtime(moment) if timezone.is_aware(moment) else moment.date()
+            value = (
+                value if moment is None else timezone.localtime(moment) if timezone.is_aware(moment) else moment.date()
+            )
         return display(found.field, value, self.request.account)
 
     def start(self, id: int) -> HttpResponse:
@@ -353,8 +354,8 @@ class ImportFaultsPage(TeamPage):
         throttling.count_export(request)
         rows = row.faulty_rows()
         headings = next(rows)
-        chunks: Callable[[], list[list[str]]] = lambda: list(islice(rows, CHUNK_LINES))
-        content: Iterator[bytes] = CSVFormat().write(headings, iter(chunks, []))
+        chunks = iter(lambda: list(islice(rows, CHUNK_LINES)), [])
+        content = CSVFormat().write(headings, chunks)
         name = f"{row.name.rpartition('.')[0] or row.name}-{_('errors')}.csv"
         return stream_file(request, request.account, content, Format.CSV, name=name)
 

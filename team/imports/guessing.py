@@ -123,9 +123,13 @@ def guess_mapping(field: ImportField, statistics: ColumnStatistics, language: st
         return mapping
     if field.type in (FieldType.DATE, FieldType.TIME):
         date = guess_date_format(statistics, language)
-        return replace(mapping, format=date.format.code if date else latest_misfit(statistics, "datetime", DATE_FORMATS))
+        return replace(
+            mapping, format=date.format.code if date else latest_misfit(statistics, "datetime", DATE_FORMATS)
+        )
     number = guess_number_format(statistics, language)
-    return replace(mapping, format=number.format.code if number else latest_misfit(statistics, "number", NUMBER_FORMATS))
+    return replace(
+        mapping, format=number.format.code if number else latest_misfit(statistics, "number", NUMBER_FORMATS)
+    )
 
 
 def latest_misfit(statistics: ColumnStatistics, value_type: str, formats: Iterable[str]) -> str:

@@ -52,7 +52,9 @@ def uploaded(visitor, content: bytes | str, **options):
 def send(page, action: str, form: str = "settings", **values):
     form = page.forms[form]
     for name, value in values.items():
-        form[name.replace("_", "-") if name[0:5] in ("field", "forma", "value", "match", "defau", "text_") else name] = value
+        form[
+            name.replace("_", "-") if name[0:5] in ("field", "forma", "value", "match", "defau", "text_") else name
+        ] = value
     return form.submit("do", value=action, expect_errors=True)
 
 
