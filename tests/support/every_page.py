@@ -235,7 +235,7 @@ class World:
             f"Spruce {state},{state}@spruce.example,many,03/04/2025,Sleeping {LONG_WORD},",
             f"Rowan {LONG_WORD},{state}@rowan.example,2,03/05/2025,,",
         ]
-        text = "\x00" if state == "unreadable" else "\n".join(lines)
+        text = "%PDF-1.7" if state == "unreadable" else "\n".join(lines)
         row = make_import(self.bob, text, name=f"{LONG_WORD}.csv", started=state in ("done", "undone"))
         if state == "checked":
             row.begin_check()
