@@ -29,11 +29,13 @@ from crm.contacts.models import Contact
 from crm.resources.models import CRMResource
 from team.batches.restoring import (
     ADDED_COMMENTS,
+    ADDED_TO_POSTS,
     ADDED_VOTERS,
     Kept,
     RowChange,
     assign_restored,
     restorations,
+    split_name,
     values_of,
 )
 
@@ -334,7 +336,8 @@ def undo_rows(changes: "Sequence[tuple[Any, BatchRow]]", *, by: User) -> dict[in
     created, trashed, changed = [], [], []
     for row, stored in changes:
         if stored.result == RowResult.CREATED:
-            kept = [name for name, value in values_of(row, stored.after).items() if value != stored.after[name]]
+            names = [name for name in stored.after if split_name(name)[0] not in ADDED_TO_POSTS]
+            kept = [name for name, value in values_of(row, names).items() if value != stored.after[name]]
             results[row.id] = (RowResult.CHANGED_SINCE, [name for name in kept if name != "updated_at"] or kept)
             if not kept:
                 created.append(row)

@@ -36,6 +36,7 @@ from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
 from core.rows.trash import KEPT_FOR
 from crm.clients.similar import find_similar
 from team.batches.models import QUEUE, Batch, BatchQuerySet, BatchRow, RowResult
+from team.imports.combining import combine
 from team.imports.fields import NEW_FIELD, RowKind
 from team.imports.guessing import guess_settings
 from team.imports.lines import Line, LineReader
@@ -170,7 +171,8 @@ class Import(Batch):
             with self.source.local_path() as path, TemporaryDirectory(prefix="rostrum-") as directory:
                 reading = detect(path, **wanted)
                 output = Path(directory) / "rows"
-                sheet = convert(path, reading, output)
+                combined = None if "sheet" in wanted else combine(path, reading, Path(directory))
+                sheet, service = combined or (convert(path, reading, output), "")
                 with output.open("rb") as file:
                     stored = StoredFile.objects.store(
                         self.account,
@@ -180,12 +182,12 @@ class Import(Batch):
                         max_bytes=MAX_SHEET_BYTES,
                         expires_at=timezone.now() + KEPT_FOR,
                     )
-            settings, format = guess_settings(self.account, sheet, kinds, admin=self.author_is_admin())
+            settings, recognized = guess_settings(self.account, sheet, kinds, admin=self.author_is_admin())
             values |= {
                 "reading": {**reading.as_json(), **wanted},
                 "sheet": sheet.as_json(),
                 "settings": {**settings.as_json(), "kinds": list(kinds)},
-                "format": format,
+                "format": service or recognized,
                 "total": sheet.rows,
                 "rows_id": stored.id,
                 "checked": None,

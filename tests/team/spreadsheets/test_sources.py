@@ -259,7 +259,7 @@ def read(tmp_path, name, sheet=None):
             "canny_votes.csv",
             None,
             "canny.votes",
-            {"post": "553c3ef8b8cdcd1501ba1234", "suggestion.voters": "jan@acme.example"},
+            {"suggestion.title": "Ciemny motyw", "suggestion.voters": "jan@acme.example"},
         ),
         (
             "quackback_export.csv",
