@@ -34,9 +34,11 @@ from core.limits.request_shares import CONTENTION, RequestShares, hold_share
 from forum.notifications.emails import send_notifications
 from team.bulk import models as bulk
 from team.bulk.models import BulkChange, run_bulk_change
-from team.exports import pages as exports
+from team.exports import responses as exports
+from team.exports.models import LARGE_QUEUE, write_export
 from team.mailings.models import MessageRecipient
 from tests.support.client import Client
+from tests.support.exports import export
 from tests.support.factories import make_client, make_message, make_user
 from tests.support.jobs import run_jobs
 from webhooks.delivery import resend, send_test
@@ -401,16 +403,17 @@ def test_a_bulk_change_ends_its_turn_and_continues(acme, monkeypatch):
 
 
 def test_jobs_of_accounts_do_not_delay_periodic_jobs():
-    """All jobs of an account that may take long have time slices."""
+    """All jobs of an account that may take long have time slices, or queues of their own."""
     periodic = {name for name, job in jobs.items() if job.period}
     assert {name for name, job in jobs.items() if job.queue == PERIODIC_QUEUE} == periodic
     assert queues["default"].max_running == 2
     long = {job.name for job in jobs.values() if not job.period and job.time_limit > 60 and job.time_slice is None}
-    # An e-mail waits for the mail server.
-    assert {jobs[name].queue for name in long} == {MAIL_QUEUE}
+    # An e-mail waits for the mail server. A file can't be continued, so long ones have another queue than short ones.
+    assert {jobs[name].queue for name in long} == {MAIL_QUEUE, write_export.queue}
     # Tests of a webhook leave a thread for other accounts.
-    for job in (send_test, resend):
-        assert (queues[job.queue].max_running, queues[job.queue].threads) == (1, 2)
+    for name in (send_test.queue, resend.queue, write_export.queue):
+        assert (queues[name].max_running, queues[name].threads) == (1, 2)
+    assert queues[LARGE_QUEUE].max_running == 1
 
 
 # Exports
@@ -418,12 +421,11 @@ def test_jobs_of_accounts_do_not_delay_periodic_jobs():
 
 def test_an_account_exports_two_lists_at_a_time(acme, other):
     """The third one is rejected until one of the others is complete, or its client has disconnected."""
-    path = "/app/clients/export.csv"
     make_client(acme.alice)
     held = [leases.acquire(f"export:{acme.account.id}", limit=exports.MAX_EXPORTS) for _ in range(3)]
     assert [lease is not None for lease in held] == [True, True, False]
     page = acme.page(acme.bob)
-    response = page.get(path, expect_errors=True)
+    response = export(page, "client")
     assert (response.status_code, response.headers["Retry-After"]) == (429, "10")
     assert "Your account is exporting as many lists as it may." in response.text
     neighbour = leases.acquire(f"export:{other.account.id}", limit=exports.MAX_EXPORTS)
@@ -431,7 +433,7 @@ def test_an_account_exports_two_lists_at_a_time(acme, other):
     held[0].release()
     # A complete export releases its lease.
     for _ in range(3):
-        assert page.get(path).status_code == 200
+        assert export(page, "client").status_code == 200
 
 
 def stream_of(chunks: list[bytes]) -> exports.ExportStream:
@@ -476,9 +478,9 @@ def test_exports_have_a_limit_per_minute(acme, settings):
     settings.RATE_LIMIT = 600
     page = acme.page(acme.bob)
     for _ in range(throttling.MAX_EXPORTS_PER_MINUTE):
-        assert page.get("/app/clients/export.csv").status_code == 200
-    assert page.get("/app/clients/export.csv", expect_errors=True).status_code == 429
+        assert export(page, "client").status_code == 200
+    assert export(page, "client").status_code == 429
     # Another user of the account has no other limit, and pages work.
     dave = make_user(acme.account, "dave", role="agent")
-    assert acme.page(dave).get("/app/clients/export.csv", expect_errors=True).status_code == 429
+    assert export(acme.page(dave), "client").status_code == 429
     assert page.get("/app/clients").status_code == 200

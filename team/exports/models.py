@@ -42,11 +42,11 @@ MAX_CONTINUED = 100
 MAX_QUERY_LENGTH = 4000
 # The bytes of the file that are stored together.
 CHUNK_BYTES = 1024 * 1024
-# An account writes one file at a time. One of more than `LARGE` rows takes minutes, so it does not delay those of other accounts.
+# An account writes one file at a time in each queue. One of more than `LARGE` rows takes minutes, so it must not delay those of other accounts.
 QUEUE, LARGE_QUEUE, LARGE = "exports", "large exports", 100_000
 
 register_queue(QUEUE, threads=2, max_running=1)
-register_queue(LARGE_QUEUE, threads=2, max_running=1)
+register_queue(LARGE_QUEUE, threads=1, max_running=1)
 
 
 class ExportQuerySet(models.QuerySet["Export"]):
