@@ -15,7 +15,6 @@ ARGUMENTS = {
     "host_id": 1,
     "bulk_change_id": 1,
     "export_id": 1,
-    "is_large": False,
     "message_id": 1,
     "post_id": 1,
     "subject": "x",

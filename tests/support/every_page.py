@@ -179,7 +179,7 @@ class World:
         self.exports = [Export.start(self.account, by=self.bob, **values) for _ in range(3)]
         make_client(self.bob, "Has a long description", description="x" * 33_000)
         self.exports[0].columns = "all"
-        self.exports[0].run(is_large=False)
+        self.exports[0].run()
         self.exports[1].finish("failed", failure="rows")
         client.write({"consent": True, "email": "north@northwind.example"}, by=self.bob)
         content = {"subject": f"News about {LONG_WORD}"[:150], "text": MARKDOWN, "include_not_asked": True}
