@@ -1,6 +1,6 @@
 """The pages of exports: the form that exports a list, the exports of the user, and the progress of one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from http import HTTPStatus
 from tempfile import TemporaryFile
@@ -25,7 +25,6 @@ from core.http import throttling
 from core.limits import leases
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from team.exports.api import ExportViewSet
 from team.exports.declarations import EXPORTS, SUGGESTIONS
 from team.exports.formats import CONTENT_TYPES, DecimalSign, Format, Separator
 from team.exports.models import CHUNK_BYTES, MAX_QUERY_LENGTH, Export, ExportQuerySet
@@ -181,11 +180,13 @@ class ExportPage(TeamPage):
 
 
 class ExportFilePage(TeamPage):
-    """The file of an export. A program with a token gets it from the view of the API."""
+    """The file of an export. A program with a token gets it from `api_view`."""
+
+    api_view: Callable[..., HttpResponse] = None  # type: ignore[assignment]  # set by the route
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if self.request.user is None and ("HTTP_AUTHORIZATION" in request.META or "api_token" in request.GET):
-            return ExportViewSet.as_view({"get": "file"})(request, *args, **kwargs)
+            return self.api_view(request, *args, **kwargs)
         return super().dispatch(request, *args, **kwargs)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
