@@ -204,7 +204,8 @@ def test_every_page_that_creates_is_listed(acme):
         "DealPage",
         # Changes an existing task.
         "EditTaskPage",
-        # See test_messages.py and test_bulk_changes.py.
+        # See test_messages.py, test_bulk_changes.py and test_exports.py.
+        "ExportsPage",
         "NewBulkChangePage",
         "NewMessagePage",
     }

@@ -171,6 +171,10 @@ def bulk_change(ids):
     return {"bulk_change": values}
 
 
+def export(ids):
+    return {"export": {"resource": "client", "query": f"status_id={ids.client_status}"}}
+
+
 def webhook(ids):
     return {"webhook": {"url": "https://hooks.example.com/new"}}
 
@@ -344,6 +348,10 @@ TABLE = [
     Row("GET", "app/bulk_changes/<id:id>.json", agent=404),
     Row("POST", "app/bulk_changes/<id:id>/undo.json", agent=404),
     Row("POST", "app/bulk_changes/<id:id>/cancel.json", team=409, agent=404),
+    Row("GET", "app/exports.json"),
+    Row("POST", "app/exports.json", export, team=201),
+    Row("GET", "app/exports/<id:id>.json", agent=404),
+    Row("DELETE", "app/exports/<id:id>.json", agent=404),
     Row("GET", "app/calendar_feed.json"),
     Row("POST", "app/calendar_feed.json", team=201),
     Row("DELETE", "app/calendar_feed.json"),
