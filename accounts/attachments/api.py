@@ -108,7 +108,7 @@ class AttachmentViewSet(TypedViewSet, Paged, JSONViewSet):
             if values.get("resource"):
                 row = self.find_row(values["resource"], values["resource_id"])
                 ids, part = [attachment.id], values.get("part") or ""
-                Attachment.objects.attach(row, values["resource"], ids, by_id=request.user.id, part=part)
+                Attachment.objects.attach(row, values["resource"], ids, by_id=self.request.user.id, part=part)
 
         in_transaction(attach)
         location = self.base_url + reverse("accounts-json-attachment", args=[attachment.id])

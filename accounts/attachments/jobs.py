@@ -1,7 +1,6 @@
 """Jobs of attachments: thumbnails, and the end of attachments whose rows were erased."""
 
 import logging
-from contextlib import closing
 
 from django.utils import timezone
 
@@ -25,7 +24,7 @@ def make_thumbnail_of(account_id: int, attachment_id: int) -> None:
     attachment = account.attachments.current().filter(id=attachment_id, thumbnail_id=None).first()
     if attachment is None:
         return
-    with closing(make_thumbnail(attachment.file.open(), THUMBNAIL_WIDTH)) as content:
+    with attachment.file.open() as picture, make_thumbnail(picture, THUMBNAIL_WIDTH) as content:
         stored = StoredFile.objects.store(
             account,
             name=attachment.file.name,

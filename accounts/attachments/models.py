@@ -141,7 +141,8 @@ class Attachment(TenantModel):
         ]
 
     def __str__(self) -> str:
-        return self.file.name
+        name: str = self.file.name
+        return name
 
     @property
     def is_picture(self) -> bool:

@@ -24,14 +24,14 @@ class UploadPage(Page):
 
     def post(self, request: UserRequest) -> HttpResponse:
         try:
-            [attachment] = upload_files(request, limit=1) or [None]
+            attachments = upload_files(request, limit=1)
         except FieldErrors as errors:
             message = " ".join(map(error_sentence, errors.errors))
             return JsonResponse({"message": message}, status=HTTPStatus.UNPROCESSABLE_ENTITY)
-        if attachment is None:
-            return JsonResponse({"message": ""}, status=HTTPStatus.BAD_REQUEST)
-        values = {"id": attachment.id, "markdown": attachment.markdown}
-        return JsonResponse(values, status=HTTPStatus.CREATED)
+        for attachment in attachments:
+            values = {"id": attachment.id, "markdown": attachment.markdown}
+            return JsonResponse(values, status=HTTPStatus.CREATED)
+        return JsonResponse({"message": ""}, status=HTTPStatus.BAD_REQUEST)
 
 
 class AttachmentPage(Page):

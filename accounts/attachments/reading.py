@@ -19,7 +19,6 @@ from itertools import islice
 from pathlib import PurePath
 from typing import IO, Any
 
-import puremagic
 from django.utils.translation import gettext_lazy as _
 from PIL import Image, ImageCms, ImageOps, ImageSequence, UnidentifiedImageError
 
@@ -173,18 +172,7 @@ def name_for(name: str, sent: SentFile) -> str:
     allowed = EXTENSIONS.get(sent.content_type)
     if allowed:
         extension = extension if extension.lower() in allowed else allowed[0]
-    elif claimed in EXTENSIONS or claimed.startswith("image/"):
-        # SVG files keep their name: they are data that nothing here shows.
-        extension = (
-            extension if claimed == "image/svg+xml" else ".txt" if sent.content_type == TEXT else found_extension(sent)
-        )
+    elif claimed != "image/svg+xml" and (claimed == "application/pdf" or claimed.startswith("image/")):
+        # It is neither. An SVG is data that nothing here shows.
+        extension = ".txt" if sent.content_type == TEXT else ".bin"
     return stem + extension
-
-
-def found_extension(sent: SentFile) -> str:
-    sent.file.seek(0)
-    with suppress(puremagic.PureError, ValueError):
-        found: str = puremagic.from_string(sent.file.read(SAMPLE_SIZE))
-        if found.lower() not in {extension for known in EXTENSIONS.values() for extension in known}:
-            return found[:20]
-    return ".bin"

@@ -1,8 +1,8 @@
 """Sending files: each is a draft of its sender until a text that names it is saved."""
 
-from contextlib import closing
 from typing import IO, Any
 
+from django.contrib import messages
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -12,8 +12,9 @@ from accounts.attachments.jobs import THUMBNAIL_WIDTH, make_thumbnail_of
 from accounts.attachments.models import DRAFT_LIFETIME, MAX_DRAFTS, MAX_FILES, Attachment
 from accounts.attachments.reading import MAX_BYTES, chunks_of, read_file
 from accounts.users.models import User
-from core.errors import FieldError
+from core.errors import FieldError, FieldErrors
 from core.files.models import MEBIBYTE, StoredFile
+from core.pages.errors import error_sentence
 
 # The maximum length of a form with files. Its other fields have at most 1 MiB.
 MAX_FORM_BYTES = MAX_BYTES + MEBIBYTE
@@ -27,7 +28,7 @@ def upload(account: Account, file: IO[bytes], name: str, *, by: User) -> Attachm
         message = _("is one of too many that are not in a text yet (maximum is {n}); save your text first")
         raise FieldError("file", message, "drafts", {"n": MAX_DRAFTS})
     sent = read_file(file, name)
-    with closing(sent.file):
+    with sent.file:
         stored = StoredFile.objects.store(
             account,
             name=sent.name,
@@ -44,6 +45,27 @@ def upload(account: Account, file: IO[bytes], name: str, *, by: User) -> Attachm
             make_thumbnail_of.defer(account_id=account.id, attachment_id=attachment.id)
     attachment.file = stored
     return attachment
+
+
+def take_files(request: Any, field: str) -> dict[str, object]:
+    """Store the files of a form, and name them at the end of the text in `field`. Return the values that identify what was sent.
+
+    A file that is refused becomes a message, so that the text is not lost.
+    """
+    if not request.FILES:
+        return {}
+    sent = {field: request.POST.get(field, ""), FILES: [file.name for file in request.FILES.getlist(FILES)]}
+    try:
+        attachments = upload_files(request)
+    except FieldErrors as caught:
+        for error in caught.errors:
+            messages.error(request, error_sentence(error))
+        return {}
+    request.POST = request.POST.copy()
+    request.POST[field] = "\n\n".join([request.POST.get(field, ""), *(each.markdown for each in attachments)]).strip(
+        "\n"
+    )
+    return sent
 
 
 def upload_files(request: Any, *, limit: int = MAX_FILES) -> list[Attachment]:

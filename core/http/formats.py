@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from io import BytesIO
-from typing import IO, Any, NoReturn, TypeVar
+from typing import IO, Any, NoReturn, TypeVar, cast
 from urllib.parse import parse_qsl
 
 import orjson
@@ -87,7 +87,7 @@ class UploadParser(BodyParser):
         if media_type_of(request) != MULTIPART:
             return super().parse(stream, media_type, parser_context)
         try:
-            fields, files = MultiPartParser(request.META, stream, [_DigestingHandler()]).parse()
+            fields, files = MultiPartParser(request.META, cast(BytesIO, stream), [_DigestingHandler()]).parse()
         except MultiPartParserError as error:
             raise ParseError(f"The form can't be read: {error}") from None
         return nest([*fields.items(), *files.items()])  # type: ignore[list-item]  # a file is a value too
