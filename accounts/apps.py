@@ -14,6 +14,7 @@ class Accounts(rooms.Room):
         "mail",
         "users",
         "mentions",
+        "attachments",
         "sessions",
         "sign_in",
         "tokens",

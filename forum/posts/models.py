@@ -7,6 +7,7 @@ from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.attachments.models import Attachment
 from accounts.statuses.models import Status
 from accounts.tags.models import Tagged
 from accounts.users.models import User
@@ -303,6 +304,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             values["response_user_id"] = by.id if values["response"] else None
             values["response_html"] = None if values["response"] is None else render(values["response"])
         texts = {"title": self.title, "content": self.content}
+        response_before = self.response
         is_reworded = any(values.get(name, text) != text for name, text in texts.items())
         self.updated_at = timezone.now()
         if by.is_team and not is_new and self.handled_at is None and not self.TRIAGE_FIELDS.isdisjoint(values):
@@ -334,6 +336,11 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                 )
             if not is_silent:
                 self._record_activities(change, before, by=by)
+        for part, name, text in (("", "content", texts["content"]), ("response", "response", response_before)):
+            if name in values:
+                attachments = Attachment.objects
+                text_before = None if is_new else text
+                attachments.follow_text(self, "post", values[name], before=text_before, by_id=by.id, part=part)
         if status is not None:
             self.status_code = status.code
 

@@ -1,3 +1,6 @@
+from accounts.account.models import Account
+from accounts.attachments.holders import Holder, register_holder
+from accounts.users.models import User
 from core.registry import newest_id
 from forum.forums.requests import ForumRequest
 from forum.lists.queries import PostQuerySet
@@ -9,6 +12,12 @@ def live_posts(request: ForumRequest) -> PostQuerySet:
     return request.account.posts.live().without_tasks().filter(duplicate_from_id=None)
 
 
+def visible_posts(account: Account, user: User | None) -> PostQuerySet:
+    rows: PostQuerySet = account.posts.visible_to(user)
+    return rows
+
+
+register_holder(Holder("post", Post, visible_posts, may_change=Post.may_be_changed_by, parts=("", "response")))
 Post.api_resource.samples |= {
     "post": lambda request: newest_id(live_posts(request)),
     "task": lambda request: newest_id(request.account.posts.tasks().accessible_to(request.user)),
