@@ -36,6 +36,7 @@ from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
 from core.rows.trash import KEPT_FOR
 from crm.clients.similar import find_similar
 from team.batches.models import QUEUE, Batch, BatchQuerySet, BatchRow, RowResult
+from team.exports.formats import unguard
 from team.imports.combining import combine
 from team.imports.fields import NEW_FIELD, RowKind
 from team.imports.guessing import guess_settings
@@ -125,9 +126,16 @@ class Import(Batch):
 
     @classmethod
     def upload(
-        cls, account: Account, *, by: User, name: str, chunks: Iterable[bytes], kinds: Sequence[str] = ()
+        cls,
+        account: Account,
+        *,
+        by: User,
+        name: str,
+        chunks: Iterable[bytes],
+        kinds: Sequence[str] = (),
+        in_job: bool = True,
     ) -> Self:
-        """Store a file, and convert it, or begin to in a job. Raise FieldErrors. Call this outside of a transaction."""
+        """Store a file, and convert it, with `in_job` in a job if it is large. Raise FieldErrors. Call this outside of a transaction."""
         if account.imports.drafts().count() >= MAX_DRAFTS:
             message = _("The account has {most} imports that were not started: delete some of them")
             raise FieldError("file", message, "too_many", {"most": MAX_DRAFTS})
@@ -143,11 +151,11 @@ class Import(Batch):
         row.settings = {"kinds": [kind.value for kind in RowKind if kind.value in kinds]}
         in_transaction(lambda: row.save(force_insert=True))
         row.source = stored
-        row.convert_or_defer()
+        row.convert_or_defer(in_job=in_job)
         return row
 
-    def convert_or_defer(self) -> None:
-        if self.source.size <= SMALL_FILE_BYTES:
+    def convert_or_defer(self, *, in_job: bool = True) -> None:
+        if not in_job or self.source.size <= SMALL_FILE_BYTES:
             self.convert()
         else:
             read_import.defer(account_id=self.account_id, import_id=self.id)
@@ -243,9 +251,12 @@ class Import(Batch):
 
     def plan(self, settings: ImportSettings | None = None) -> ImportPlan:
         """Return the plan of the import. Raise FieldErrors."""
+        self.check_read()
+        return plan_import(self.account, settings or self.parsed_settings, self.parsed_sheet)
+
+    def check_read(self) -> None:
         if not self.is_read:
             raise FieldError("file", _("is not read yet, or can't be read"), "unread")
-        return plan_import(self.account, settings or self.parsed_settings, self.parsed_sheet)
 
     def set_settings(self, settings: ImportSettings) -> None:
         """Store valid settings. The caller has locked the import. Raise FieldErrors or Conflict."""
@@ -288,8 +299,8 @@ class Import(Batch):
             transaction.set_rollback(True)
         return {**found, "lines": len(lines)}
 
-    def begin_check(self) -> None:
-        """Check all lines in a job. The caller has locked the import."""
+    def begin_check(self, *, in_job: bool = True) -> None:
+        """Check all lines in a job. The caller has locked the import. Without `in_job`, the caller checks them by `process_check`."""
         self.check_draft()
         self.checked = {"id": secrets.token_hex(8), "position": 0, "offset": 0, "line": None, "is_done": False}
         self.checked |= dict.fromkeys(("created", "changed", "unchanged", "faults", "duplicates"), 0) | {
@@ -300,7 +311,8 @@ class Import(Batch):
         for model in (ImportFault, ImportKey):
             model.objects.filter(account_id=self.account_id, import_id=self.id).delete()
         self.save_progress("checked")
-        check_import.defer(account_id=self.account_id, import_id=self.id, check_id=self.checked["id"])
+        if in_job:
+            check_import.defer(account_id=self.account_id, import_id=self.id, check_id=self.checked["id"])
 
     def check_part(self, user: User) -> bool:
         """Check the next lines, and return whether more follow. The caller has locked the import."""
@@ -425,8 +437,11 @@ class Import(Batch):
     # Starting
 
     @transaction.atomic(savepoint=False)
-    def start(self, *, by: User) -> None:
-        """Begin to write the lines. The caller has locked the import. Raise FieldErrors or Conflict."""
+    def start(self, *, by: User, in_job: bool = True) -> None:
+        """Begin to write the lines. The caller has locked the import. Raise FieldErrors or Conflict.
+
+        Without `in_job`, the caller writes them by `process_part`.
+        """
         self.check_draft()
         settings = self.define_fields(by)
         self.plan(settings)
@@ -441,10 +456,12 @@ class Import(Batch):
         self.account.stored_files.filter(id__in=[self.source_id or 0, self.rows_id or 0]).update(
             expires_at=timezone.now() + KEPT_FOR
         )
-        self.run_or_defer(by)
+        if in_job:
+            self.run_or_defer(by)
 
     def define_fields(self, by: User) -> ImportSettings:
         """Define the new fields to which columns are mapped, such as `client.+number`. Return the settings with them. Raise FieldErrors."""
+        self.check_read()
         settings = self.parsed_settings
         header = self.sheet["header"]
         for heading, mapping in zip(header, settings.columns, strict=True):
@@ -470,7 +487,8 @@ class Import(Batch):
             if following is None:
                 return
             if row.number == following[0]:
-                yield [*row.cells, "; ".join(fault["message"] for fault in following[1])]
+                # As `unguard` is applied when the file is imported again.
+                yield [*map(unguard, row.cells), "; ".join(fault["message"] for fault in following[1])]
                 following = next(messages, None)
 
 
@@ -582,23 +600,28 @@ def read_import(*, account_id: int, import_id: int) -> None:
         row.convert()
 
 
-@job(time_limit=300, queue=QUEUE, time_slice=MAX_TIME_SLICE)
-def check_import(*, account_id: int, import_id: int, check_id: str) -> None:
-    """Check the lines of an import for one time slice. Add a job for the rest. A newer check ends this one."""
+def process_check(account_id: int, import_id: int, check_id: str) -> bool:
+    """Check the next lines of an import. Return whether more follow. A newer check ends this one."""
 
     def act() -> bool:
-        rows = Import.objects.locked().drafts().select_related("account").filter(account_id=account_id, id=import_id)
-        row = rows.first()
+        rows = Import.objects.locked().drafts().select_related("account", "rows")
+        row = rows.filter(account_id=account_id, id=import_id).first()
         if row is None or not row.checked or row.checked["id"] != check_id or row.checked["is_done"]:
             return False
         user = row.account.users.filter(id=row.author_id, is_active=True, role__in=User.TEAM).first()
-        if user is None:
+        if user is None or row.rows is None:
             return False
         user.account = row.account
         return row.check_part(user)
 
+    return in_transaction(act)
+
+
+@job(time_limit=300, queue=QUEUE, time_slice=MAX_TIME_SLICE)
+def check_import(*, account_id: int, import_id: int, check_id: str) -> None:
+    """Check the lines of an import for one time slice. Add a job for the rest."""
     follows = True
     while follows and has_time_left():
-        follows = in_transaction(act)
+        follows = process_check(account_id, import_id, check_id)
     if follows:
         check_import.defer(account_id=account_id, import_id=import_id, check_id=check_id)
