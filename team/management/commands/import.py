@@ -80,7 +80,7 @@ class Command(BaseCommand):
         except StoreUnavailable:
             raise CommandError("The store of files does not answer.") from None
         if row.error:
-            raise CommandError(f"{file}: {row.error['message']}")
+            raise CommandError(f"{file} {row.error['message']}.")
         row.author = user
         return row
 

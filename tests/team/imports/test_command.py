@@ -28,7 +28,7 @@ def test_it_rejects_what_cannot_be_imported(acme, tmp_path):
     for arguments, message in (
         (("nobody", path), "There is no account nobody."),
         (("acme", path, "--user", "carol"), "carol is not an active user of the team of acme."),
-        (("acme", path), f"{path}: The file is empty."),
+        (("acme", path), f"{path} has no rows."),
         (("acme", tmp_path / "none"), f"{tmp_path / 'none'} cannot be read: No such file or directory."),
     ):
         with pytest.raises(CommandError) as caught:
