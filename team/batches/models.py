@@ -20,7 +20,7 @@ from accounts.users.models import User
 from core.db.tenancy import TenantModel
 from core.db.transactions import in_transaction
 from core.errors import Conflict
-from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job, periodic_job, register_queue
+from core.jobs.registry import MAX_TIME_SLICE, RetryDelays, has_time_left, job, periodic_job, register_queue
 from core.registry import registry
 from core.rows.additional_fields import to_json
 from core.rows.trash import KEPT_FOR
@@ -49,6 +49,9 @@ MAX_LEFT_ALONE = 100
 QUEUE = "batches"
 
 register_queue(QUEUE, threads=2, max_running=1)
+
+# A job that is interrupted, such as by an upgrade, goes on soon, even if that happens often. Its parts are written once.
+RETRY = RetryDelays(*[2] * 30, 60, 600)
 
 # The models of batches by the name of the model, which jobs have as an argument.
 batch_models: dict[str, "type[Batch]"] = {}
@@ -506,7 +509,7 @@ def process_part(kind: str, account_id: int, batch_id: int) -> bool:
     return in_transaction(act)
 
 
-@job(time_limit=300, queue=QUEUE, time_slice=MAX_TIME_SLICE)
+@job(time_limit=300, retry=RETRY, queue=QUEUE, time_slice=MAX_TIME_SLICE)
 def run_batch(*, kind: str, account_id: int, batch_id: int) -> None:
     """Process the rows of a batch, or of its undo, for one time slice. Each part is one transaction. Add a job for the rest."""
     follows = True

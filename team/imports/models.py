@@ -35,7 +35,7 @@ from core.files.models import MEBIBYTE, StoredFile
 from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
 from core.rows.trash import KEPT_FOR
 from crm.clients.similar import find_similar
-from team.batches.models import QUEUE, Batch, BatchQuerySet, BatchRow, RowResult
+from team.batches.models import QUEUE, RETRY, Batch, BatchQuerySet, BatchRow, RowResult
 from team.exports.formats import unguard
 from team.imports.combining import combine
 from team.imports.fields import NEW_FIELD, RowKind
@@ -617,7 +617,7 @@ def process_check(account_id: int, import_id: int, check_id: str) -> bool:
     return in_transaction(act)
 
 
-@job(time_limit=300, queue=QUEUE, time_slice=MAX_TIME_SLICE)
+@job(time_limit=300, retry=RETRY, queue=QUEUE, time_slice=MAX_TIME_SLICE)
 def check_import(*, account_id: int, import_id: int, check_id: str) -> None:
     """Check the lines of an import for one time slice. Add a job for the rest."""
     follows = True
