@@ -4,6 +4,7 @@ reading = detect(path)                      # or detect(path, encoding="cp1250",
 sheet = convert(path, reading, output)      # writes the canonical file (`sheets`)
 """
 
+import errno
 import struct
 import subprocess
 import sys
@@ -51,6 +52,8 @@ OTHER_FORMATS = (
     ),
     *(b"<!doctype", b"<html", b"<?xml", b"<table"),
 )
+# What `zipfile` raises for a damaged file.
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OverflowError, RuntimeError, UnicodeDecodeError)
 TABLE_NAMES = (".csv", ".tsv", ".tab", ".txt", ".json")
 
 
@@ -84,7 +87,12 @@ def _field_errors() -> Iterator[None]:
         yield
     except Refused as error:
         raise file_error(error.code, error.params) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
+    except ZIP_ERRORS:
+        raise file_error("broken", {}) from None
+    except OSError as error:
+        # A ZIP file refers to a place before its start.
+        if error.errno != errno.EINVAL:
+            raise
         raise file_error("broken", {}) from None
 
 
@@ -102,7 +110,7 @@ def detect(
         raise Refused("too_large", limit=MAX_BYTES // 1_000_000)
     if encoding and encoding not in (*ENCODINGS, "utf-8-sig"):
         raise Refused("unknown_encoding")
-    if separator and (len(separator) > 1 or separator in '\r\n"\0'):
+    if separator and (len(separator) > 1 or separator in "\r\n\0\"'"):
         raise Refused("invalid_separator")
     reading = _detect_format(path)
     if sheet and reading.format == "zip" and sheet not in reading.sheets:
@@ -232,11 +240,12 @@ def _run_process(
         "has_header": has_header,
         "output": str(output.absolute()) if output else "",
     }
-    command = [sys.executable, "-m", "team.spreadsheets.xlsx", orjson.dumps(task).decode()]
+    command = [sys.executable, "-m", "team.spreadsheets.xlsx"]
+    # The environment of the service has its secrets.
+    environment = {"PYTHONPATH": str(ROOT)}
     try:
-        # The environment of the service has its secrets.
         done = subprocess.run(  # noqa: S603
-            command, capture_output=True, timeout=PROCESS_TIMEOUT, env={"PYTHONPATH": str(ROOT)}, check=True
+            command, input=orjson.dumps(task), capture_output=True, timeout=PROCESS_TIMEOUT, env=environment, check=True
         )
     except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
         # The memory or the time was not enough.

@@ -1,6 +1,6 @@
 """XLSX files, and tables in JSON, which only fit in memory as a whole. They are read in a process of its own with a limit of memory.
 
-The process gets its task as JSON in its argument, and writes the result as JSON. It has no settings and no database.
+The process reads its task and writes its result as JSON. It has no settings and no database.
 """
 
 import resource
@@ -157,27 +157,19 @@ def check_size(path: Path) -> None:
             raise Refused("sheet_too_large")
 
 
-def main(task: str) -> None:
+def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     try:
-        arguments = orjson.loads(task)
-        result = run(Path(arguments.pop("path")), **arguments)
+        task = orjson.loads(sys.stdin.buffer.read())
+        result = run(Path(task.pop("path")), **task)
     except Refused as error:
         result = {"error": error.code, "params": error.params}
     except MemoryError:
         result = {"error": "sheet_too_large", "params": {}}
-    except (
-        calamine.CalamineError,
-        zipfile.BadZipFile,
-        OSError,
-        ValueError,
-        KeyError,
-        NotImplementedError,
-        RuntimeError,
-    ):
+    except Exception:  # noqa: BLE001  # Other errors of a library mean that the file is damaged.
         result = {"error": "broken", "params": {}}
     sys.stdout.buffer.write(orjson.dumps(result))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()

@@ -414,6 +414,22 @@ def test_any_rows_are_read_back(tmp_path_factory, data, separator, encoding):
     assert found == [row for row in rows if any(row)]
 
 
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_any_bytes_are_read_or_rejected(tmp_path_factory, data):
+    """A changed file is read, or rejected with a message."""
+    seeds = [POLISH.encode(), POLISH.encode("utf-16"), make_zip({"x.csv": POLISH, "y.csv": "a"}), b'a,"b\n\nc",\r\n']
+    seed = data.draw(st.sampled_from(seeds))
+    start, length = data.draw(st.integers(0, len(seed))), data.draw(st.integers(0, 20))
+    middle = data.draw(st.binary(max_size=4) | st.sampled_from([b'"', b"\r", b"\0", b"sep=;\n", b"\xff\xfe"]))
+    path = tmp_path_factory.mktemp("bytes") / "x"
+    path.write_bytes(seed[:start] + middle + seed[start + length :])
+    try:
+        convert(path, detect(path), path.with_suffix(".jsonl"))
+    except SpreadsheetError as error:
+        assert error.text
+
+
 @pytest.mark.soak
 def test_a_million_rows(tmp_path):
     """A million rows take less than 40 seconds on a machine with one free core, and memory that does not grow with them."""
