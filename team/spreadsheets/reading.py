@@ -1,10 +1,13 @@
 """Uploaded tables: CSV and other text with separators, XLSX, and ZIP files with tables.
 
-reading = detect(path)                      # or detect(path, encoding="cp1250", sheet="Clients")
-sheet = convert(path, reading, output)      # writes the canonical file (`sheets`)
+    reading = detect(path)                      # or detect(path, encoding="cp1250", sheet="Clients")
+    sheet = convert(path, reading, output)      # writes the canonical file (`sheets`)
+
+The format is detected by the contents of a file, never by its name.
 """
 
 import errno
+import re
 import struct
 import subprocess
 import sys
@@ -13,7 +16,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
 import orjson
@@ -37,24 +40,14 @@ MAX_DIRECTORY_BYTES = 1_000_000
 PROCESS_TIMEOUT = 120
 ROOT = Path(__file__).parents[2]
 # The first bytes of files that are no tables, although they may be text.
-OTHER_FORMATS = (
-    *(
-        b"%PDF",
-        b"\x89PNG",
-        b"\xff\xd8\xff",
-        b"GIF8",
-        b"\xd0\xcf\x11\xe0",
-        b"\x1f\x8b",
-        b"{\\rtf",
-        b"Rar!",
-        b"7z\xbc\xaf",
-        b"BZh",
-    ),
-    *(b"<!doctype", b"<html", b"<?xml", b"<table"),
+OTHER_FORMATS = re.compile(
+    rb"\s*(?:%PDF|\x89PNG|\xff\xd8\xff|GIF8|\xd0\xcf\x11\xe0|\x1f\x8b|\{\\rtf|Rar!|7z\xbc\xaf|BZh|<!doctype|<html|<\?xml|<table)",
+    re.IGNORECASE,
 )
 # What `zipfile` raises for a damaged file.
 ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OverflowError, RuntimeError, UnicodeDecodeError)
-TABLE_NAMES = (".csv", ".tsv", ".tab", ".txt", ".json")
+# Not the hidden files that some systems add.
+TABLE_NAME = re.compile(r"(?!.*(?:^|/)(?:\.|__MACOSX)).+\.(?:csv|tsv|tab|txt|json)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -146,7 +139,7 @@ def _detect_format(path: Path) -> Reading:
     if not start:
         raise Refused("empty")
     if not start.startswith(b"PK\x03\x04"):
-        if start.lstrip().lower().startswith(tuple(mark.lower() for mark in OTHER_FORMATS)):
+        if OTHER_FORMATS.match(start):
             raise Refused("unknown_format")
         return Reading("text", [], "")
     _check_directory(path)
@@ -156,7 +149,7 @@ def _detect_format(path: Path) -> Reading:
         return Reading("xlsx", [], "")
     if "mimetype" in parts or "[Content_Types].xml" in parts:
         raise Refused("unknown_format")
-    tables = [part for name, part in parts.items() if name.lower().endswith(TABLE_NAMES) and not _is_hidden(name)]
+    tables = [part for name, part in parts.items() if TABLE_NAME.fullmatch(name)]
     if not tables:
         raise Refused("no_table")
     if any(part.flag_bits & 1 for part in tables):
@@ -167,10 +160,6 @@ def _detect_format(path: Path) -> Reading:
         raise Refused("broken")
     names = [part.filename for part in tables]
     return Reading("zip", names, names[0])
-
-
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
 
 
 def _check_directory(path: Path) -> None:
@@ -214,16 +203,11 @@ def _detect_text(path: Path, reading: Reading, encoding: str | None, separator: 
     with _open(path, reading) as file, decode(file, encoding) as text:
         records = read_records(text, separator, quote)
         if is_mixed:
-            number, cells = next(
-                (number, cells) for number, cells in enumerate(records, 1) if any(map(_has_surrogate, cells))
-            )
-            raise Refused("mixed_encodings", **undecodable(number, cells).params)
+            # The first row with such a byte.
+            places = (undecodable(number, cells) for number, cells in enumerate(records, 1))
+            raise Refused("mixed_encodings", **next(filter(None, places), {"row": 1, "column": "A", "byte": "?"}))
         first = next((cells for cells in records if any(cells)), [])
     return replace(reading, has_header=looks_like_header(first))
-
-
-def _has_surrogate(text: str) -> bool:
-    return not text.isascii() and any("\udc80" <= sign <= "\udcff" for sign in text)
 
 
 def _needs_process(reading: Reading) -> bool:

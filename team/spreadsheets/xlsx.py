@@ -54,32 +54,24 @@ TEXTS: dict[type, Callable[[Any], str]] = {
 
 
 def sheet_names(book: calamine.CalamineWorkbook) -> list[str]:
-    """Return the names of the sheets with cells that are not hidden, or else of all sheets with cells."""
+    """Return the names of the sheets that are not hidden, or else of all sheets. Sheets with only a chart are left out."""
     sheets = [sheet for sheet in book.sheets_metadata if sheet.typ == calamine.SheetTypeEnum.WorkSheet]
-    return [sheet.name for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible] or [
-        sheet.name for sheet in sheets
-    ]
+    visible = [sheet for sheet in sheets if sheet.visible == calamine.SheetVisibleEnum.Visible]
+    return [sheet.name for sheet in visible or sheets]
 
 
 def percent_cells(path: Path, name: str) -> set[str]:
     """Return the names of the cells of a sheet that are shown in percent, such as `B5`. calamine does not know how cells are shown."""
     with zipfile.ZipFile(path) as archive:
         styles = ElementTree.fromstring(archive.read("xl/styles.xml"))
-        formats = {
-            each.get("numFmtId") for each in styles.iterfind(".//{*}numFmt") if "%" in each.get("formatCode", "")
-        }
+        custom = {each.get("numFmtId") for each in styles.iterfind(".//{*}numFmt") if "%" in each.get("formatCode", "")}
         found = enumerate(styles.iterfind("{*}cellXfs/{*}xf"))
-        percents = {str(index) for index, style in found if style.get("numFmtId") in {*formats, "9", "10"}}
+        percents = {str(index) for index, style in found if style.get("numFmtId") in {*custom, "9", "10"}}
         if not percents:
             return set()
         sheets = ElementTree.fromstring(archive.read("xl/workbook.xml")).iterfind("{*}sheets/{*}sheet")
-        ids = {
-            value
-            for sheet in sheets
-            if sheet.get("name") == name
-            for key, value in sheet.items()
-            if key.endswith("}id")
-        }
+        sheet = next(sheet for sheet in sheets if sheet.get("name") == name)
+        ids = {value for key, value in sheet.items() if key.endswith("}id")}
         links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
         target = next(link.get("Target") for link in links if link.get("Id") in ids)
         cells = set()
@@ -132,7 +124,10 @@ def _json_text(value: object) -> str:
 
 def run(path: Path, *, format: str, sheet: str, has_header: bool | None, output: str) -> dict[str, Any]:
     if format == "xlsx":
-        check_size(path)
+        with zipfile.ZipFile(path) as archive:
+            # A part that is larger than it says meets the limit of memory or of time.
+            if sum(part.file_size for part in archive.infolist()) > MAX_UNPACKED:
+                raise Refused("sheet_too_large")
         book = calamine.CalamineWorkbook.from_path(path)
         sheets = sheet_names(book)
         if not sheets:
@@ -148,13 +143,6 @@ def run(path: Path, *, format: str, sheet: str, has_header: bool | None, output:
         return {"sheet": write_sheet(Path(output), rows, has_header=bool(has_header)).as_json()}
     first = next((cells for cells, _number in zip(rows, range(SAMPLE_ROWS), strict=False) if any(cells)), [])
     return {"sheets": sheets, "sheet": sheet, "has_header": looks_like_header(first)}
-
-
-def check_size(path: Path) -> None:
-    """Raise Refused for a file whose parts are too large. A part that is larger than it says meets the limit of memory or of time."""
-    with zipfile.ZipFile(path) as archive:
-        if sum(part.file_size for part in archive.infolist()) > MAX_UNPACKED:
-            raise Refused("sheet_too_large")
 
 
 def main() -> None:
