@@ -37,7 +37,8 @@ from team.spreadsheets.sheets import Refused, Sheet, column_letters, looks_like_
 MAX_BYTES = 200_000_000
 # The directory of a ZIP file is read as a whole.
 MAX_DIRECTORY_BYTES = 1_000_000
-PROCESS_TIMEOUT = 120
+# The process has a limit of its own for the time of the processor.
+PROCESS_TIMEOUT = 300
 ROOT = Path(__file__).parents[2]
 # The first bytes of files that are no tables, although they may be text.
 OTHER_FORMATS = re.compile(
