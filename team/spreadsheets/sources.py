@@ -136,7 +136,7 @@ def recognize(header: Sequence[str], labels: Mapping[str, str] | None = None) ->
         places.setdefault(fold_heading(heading), index)
     folded = {fold_heading(label): code for label, code in (labels or {}).items()}
     found = [
-        _recognize(table, places, folded)
+        _recognize(table, len(header), places, folded)
         for table in tables()
         if all(any(heading in places for heading in table.headings_of(key)) for key in table.recognized_by)
         and (not table.has_labels or all(heading in folded for heading in places))
@@ -148,8 +148,7 @@ def _unknown(recognition: Recognition) -> int:
     return sum(code is None and not left for code, left in zip(recognition.fields, recognition.left_out, strict=True))
 
 
-def _recognize(table: SourceTable, places: Mapping[str, int], labels: Mapping[str, str]) -> Recognition:
-    width = max(places.values()) + 1
+def _recognize(table: SourceTable, width: int, places: Mapping[str, int], labels: Mapping[str, str]) -> Recognition:
     fields: list[str | None] = [None] * width
     left_out = [False] * width
     for code, headings in table.columns.items():
