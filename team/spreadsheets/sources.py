@@ -190,10 +190,11 @@ def guess_columns(
 
     `labels` are the codes of fields by their labels, which take precedence. Of equal candidates, the field of the first kind is guessed.
     """
+    folded = [(fold_heading(label), code) for label, code in labels.items()]
     guesses = [
         (confidence, -order, -index, code)
         for index, (heading, column) in enumerate(zip(header, statistics, strict=True))
-        for order, (code, confidence) in enumerate(_candidates(heading, kinds, column, labels))
+        for order, (code, confidence) in enumerate(_candidates(heading, kinds, column, folded))
     ]
     chosen: dict[int, ColumnGuess] = {}
     for confidence, _order, index, code in sorted(guesses, reverse=True):
@@ -203,12 +204,12 @@ def guess_columns(
 
 
 def _candidates(
-    heading: str, kinds: Sequence[str], statistics: ColumnStatistics, labels: Mapping[str, str]
+    heading: str, kinds: Sequence[str], statistics: ColumnStatistics, labels: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[str, float]]:
-    """Yield the fields that a column may have, and how certain they are. Those of the first kind come first."""
+    """Yield the fields that a column may have, and how certain they are. Those of the first kind come first. The labels are folded."""
     words = _words(heading)
     folded = "".join(words)
-    codes = [code for label, code in labels.items() if fold_heading(label) == folded]
+    codes = [code for label, code in labels if label == folded]
     yield from ((code, LABEL) for kind in kinds for code in codes if folded and code.startswith(f"{kind}."))
     aliases = [(code, names) for kind in kinds for code, names in _aliases().items() if code.startswith(f"{kind}.")]
     confidence = ALIAS
