@@ -396,6 +396,12 @@ def test_it_recognizes_no_other_files(header):
     assert recognize(header, LABELS) is None
 
 
+def test_a_heading_twice_is_known_once():
+    found = recognize(["Record ID", "Email", "First Name", "E-mail"])
+    assert found.fields == ["contact.external_ids[hubspot]", "contact.email", "contact.first_name", None]
+    assert found.left_out == [False, False, False, False]
+
+
 def test_own_files_are_recognized_by_labels_only():
     assert recognize(["Numer", "Nazwa"], LABELS).fields == ["client.id", "client.name"]
     assert recognize(["Numer", "Nazwa"]) is None
