@@ -6,6 +6,7 @@ from core import rooms
 class Accounts(rooms.Room):
     name = "accounts"
     subjects = (
+        "audit",
         "hosts",
         "roles",
         "layout",

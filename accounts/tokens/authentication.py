@@ -40,7 +40,7 @@ class TokenAuthentication(BaseAuthentication):
             throttling.count_wrong_token(request)
             raise AuthenticationFailed
         row.touch()
-        attach_account(request, row.user, row.account)
+        attach_account(request, row.user, row.account, token_label=row.label)
         return row.user, row
 
     def find(self, request: Request, tokens: list[object]) -> APIToken | None:

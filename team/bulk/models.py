@@ -16,15 +16,16 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.audit.models import record
 from accounts.users.models import User
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
 from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job, periodic_job, register_queue
-from core.rows.trash import KEPT_FOR
 from core.rows.values import ValuesRow
 from team.bulk.actions import ACTIONS, RESOURCES, Action, BulkResult, BulkRow, Outcome
 from team.lists.declarations import LISTS, RecordList
+from team.merges.models import UNDO_PERIOD
 
 # The maximum number of rows of a change.
 MAX_ROWS = 100_000
@@ -57,7 +58,7 @@ class BulkChangeQuerySet(models.QuerySet["BulkChange"]):
     def outdated(self) -> Self:
         """Return the changes whose rows are erased already (`BulkChangeRowQuerySet.outdated`)."""
         rows = BulkChangeRow.objects.filter(account_id=OuterRef("account_id"), bulk_change_id=OuterRef("id"))
-        return self.filter(~Exists(rows), created_at__lt=timezone.now() - KEPT_FOR)
+        return self.filter(~Exists(rows), created_at__lt=timezone.now() - UNDO_PERIOD)
 
 
 class BulkChange(TenantModel):
@@ -141,6 +142,7 @@ class BulkChange(TenantModel):
         change.value = change.known_action.read(data, resource, account, by)
         change.save(force_insert=True)
         BulkChangeRow.objects.add(change, ids)
+        change._record("started", by=by)
         change.run_or_defer(by)
         return change
 
@@ -150,6 +152,7 @@ class BulkChange(TenantModel):
             raise Conflict(_("It is finished already."))
         self.state, self.finished_at = self.State.CANCELLED, timezone.now()
         self._save("state", "finished_at")
+        self._record("cancelled")
 
     @transaction.atomic(savepoint=False)
     def undo(self, *, by: User) -> None:
@@ -167,12 +170,17 @@ class BulkChange(TenantModel):
         self.state, self.position, self.undone_by_id = self.State.UNDOING, 0, by.id
         self.failure = self.Failure.NONE
         self._save("state", "position", "undone_by_id", "failure")
+        self._record("undone", by=by)
         self.run_or_defer(by)
+
+    def _record(self, act: str, by: User | None = None) -> None:
+        details = {"resource": self.resource, "change": self.action, "value": self.value, "rows": self.total}
+        record(self.account_id, f"bulk_change.{act}", by=by, target=self, **details)
 
     @property
     def can_be_undone(self) -> bool:
         is_finished = self.state in (self.State.DONE, self.State.CANCELLED, self.State.FAILED)
-        return is_finished and self.changed > 0 and self.created_at > timezone.now() - KEPT_FOR
+        return is_finished and self.changed > 0 and self.created_at > timezone.now() - UNDO_PERIOD
 
     # Progress
 
@@ -319,6 +327,19 @@ class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
         """Return the changed rows after an id that undo has not processed."""
         return self.after(target).filter(result=BulkResult.CHANGED, undo_result=BulkResult.PENDING)
 
+    def trashed(self, resource: str) -> Self:
+        """Return the rows that changes moved to the trash and can restore, as the subquery for a row of an outer query."""
+        actions = [key for key, action in ACTIONS.items() if action.is_trash]
+        changes = BulkChange.objects.filter(
+            account_id=OuterRef("account_id"),
+            id=OuterRef("bulk_change_id"),
+            resource=resource,
+            action__in=actions,
+            created_at__gt=timezone.now() - UNDO_PERIOD,
+        )
+        rows = self.filter(Exists(changes), result=BulkResult.CHANGED, undo_result=BulkResult.PENDING)
+        return rows.filter(account_id=OuterRef("account_id"), target=OuterRef("id"))
+
     def left_alone(self) -> Self:
         done = (BulkResult.PENDING, BulkResult.CHANGED, BulkResult.UNCHANGED, BulkResult.RESTORED)
         return self.filter(~Q(result__in=done) | ~Q(undo_result__in=done)).order_by("target")
@@ -345,7 +366,7 @@ class BulkChangeRowQuerySet(models.QuerySet["BulkChangeRow"]):
 
     def outdated(self) -> Self:
         """Return the rows of changes that can't be undone any more."""
-        old = BulkChange.objects.filter(created_at__lt=timezone.now() - KEPT_FOR)
+        old = BulkChange.objects.filter(created_at__lt=timezone.now() - UNDO_PERIOD)
         return self.filter(Exists(old.filter(account_id=OuterRef("account_id"), id=OuterRef("bulk_change_id"))))
 
 

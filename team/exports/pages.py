@@ -20,6 +20,7 @@ from django.utils import formats, timezone, translation
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
+from accounts.audit.models import record
 from accounts.statuses.models import reason_text
 from core.api.fields import to_decimal
 from core.db.time_limit import TooSlow
@@ -90,6 +91,7 @@ def respond_with_csv(request: TeamRequest, query: ListQuery, ids: Sequence[int])
     if lease is None:
         message = _("Your account is exporting as many lists as it may. Try again when one of them is complete.")
         return error_response(request, HTTPStatus.TOO_MANY_REQUESTS, message=message, headers={"Retry-After": "10"})
+    record(request.account.id, "export.started", resource=query.declaration.resource, rows=len(ids))
     chunks = ExportStream(export(query, ids), lease)
     response = StreamingHttpResponse(chunks, content_type="text/csv; charset=utf-8")
     name = f"{query.declaration.collection}-{timezone.localdate().isoformat()}.csv"

@@ -12,7 +12,7 @@ value for a key, the value of the merged row is one of its `further_external_ids
 """
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Self, cast
 
 from django.db import models, transaction
@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.access.models import AccessQuerySet
 from accounts.account.models import Account
+from accounts.audit.models import record
 from accounts.users.models import User
 from core.db.derived import compute_at_end
 from core.db.tenancy import TenantModel, foreign_object
@@ -73,6 +74,10 @@ class MergeQuerySet(AccessQuerySet[Any]):
         """Return the merges that were not undone."""
         return self.filter(undone_at=None)
 
+    def undoable(self) -> Self:
+        """Return the merges that are not undone, and whose `UNDO_PERIOD` is not over."""
+        return self.active().filter(created_at__gt=timezone.now() - UNDO_PERIOD)
+
     def of_kept(self, row: ExternallyIdentified) -> Self:
         """Return the merges of other rows into a row."""
         return self.filter(**{"account_id": row.account_id, f"{row._meta.model_name}_id": row.id})
@@ -114,6 +119,7 @@ class MergeQuerySet(AccessQuerySet[Any]):
         merged.trash(by=by)
         merge.write_values(kept, merged, values, by=by)
         merge.save(update_fields=["changes", "external_ids"])
+        record(account.id, f"{resource}.merged", by=by, target=merged, into=kept.id, merge=merge.id)
         TimelineEntry.objects.append("merge", [kept], by=by, data={"name": merged.name, "merge_id": merge.id})  # type: ignore[attr-defined]
         return merge
 
@@ -129,6 +135,8 @@ class MergeQuerySet(AccessQuerySet[Any]):
         raise FieldError(field, _("is in the trash"), "gone")
 
 
+# How long bulk changes and merges can be undone, even if the rows of the account's trash are erased earlier.
+UNDO_PERIOD = timedelta(days=30)
 ALREADY_MERGED = {
     "client": _("is already merged into client {id}"),
     "contact": _("is already merged into contact {id}"),
@@ -272,6 +280,7 @@ class Merge(TenantModel):
         self.undone_by_id = by.id
         self.save(update_fields=["undone_at", "undone_by_id", "updated_at", "unrestored_fields"])
         merged.restore()
+        record(self.account_id, f"{self.resource}.undone", by=by, target=merged, merged_into=kept.id, merge=self.id)
         TimelineEntry.objects.append("merge_undone", [kept], by=by, data={"name": merged.name, "merge_id": self.id})  # type: ignore[attr-defined]
         MergedRow.objects.filter(account_id=self.account_id, merge_id=self.id).delete()
 

@@ -195,15 +195,9 @@ class ReportedPage(ForumTeamPage):
         )
 
     def delete(self, request: ForumUserRequest) -> HttpResponse:
-        def act(post: Post, comment: Comment | None) -> None:
-            if comment is None:
-                post.trash(by=request.user)
-            else:
-                post.erase_comment(comment)
-
         is_comment = bool(request.POST.get("comment"))
         message = _("The comment is deleted.") if is_comment else _("The suggestion is in the trash.")
-        return self.decide(act, message)
+        return self.decide(lambda post, comment: ContentReport.objects.accept(post, comment, by=request.user), message)
 
     def decide(self, act: Callable[[Post, Comment | None], object], message: str) -> HttpResponse:
         self.perform(lambda: act(*self.lock_text()), success_message=message)
