@@ -66,7 +66,8 @@ class AuditEntry(TenantModel):
 
     # The database deletes the entries of a deleted account.
     account = models.ForeignKey(settings.ACCOUNT_MODEL, models.DO_NOTHING, db_index=False, db_constraint=False)
-    # A trigger sets the id and the time. The ids are counted apart from those of other rows.
+    # A trigger sets the time, and the id to the time in microseconds. So ids are in the order of time, and other rows get the same ids
+    # with and without entries.
     at = models.DateTimeField(db_default=Now(), editable=False)
     action = models.CharField(max_length=255)
     action_group = models.CharField(max_length=255)

@@ -104,7 +104,7 @@ class AuditPage(SettingsPage):
             row.device = Session(agent=row.agent)  # type: ignore[attr-defined]
         shown = rows[:PAGE_SIZE]
         last_id = shown[-1].id if len(rows) > PAGE_SIZE else None
-        return self.render_form(form, part=self.part, rows=shown, last_id=last_id, days=KEPT_FOR.days)
+        return self.render_form(form, rows=shown, last_id=last_id, days=KEPT_FOR.days)
 
 
 class AuditFile(AuditPage):

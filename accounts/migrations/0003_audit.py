@@ -5,11 +5,15 @@ from django.db import migrations, models
 
 # The rules of the audit log hold for every role that does not disable triggers.
 RULES = """
+-- Set the time of an entry, which nobody can date, and its id: the time in microseconds, or the next free id of the account.
 CREATE FUNCTION accounts_begin_auditentry() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    -- The ids of other rows go on without gaps, and nobody can date an entry.
-    NEW.id := account_ids.reserve(-NEW.account_id, 1);
     NEW.at := clock_timestamp();
+    NEW.id := floor(extract(epoch FROM NEW.at) * 1000000);
+    WHILE NOT pg_try_advisory_xact_lock(hashint8extended(NEW.account_id, NEW.id))
+        OR EXISTS (SELECT FROM accounts_auditentry WHERE account_id = NEW.account_id AND id = NEW.id) LOOP
+        NEW.id := NEW.id + 1;
+    END LOOP;
     RETURN NEW;
 END $$;
 
