@@ -22,7 +22,6 @@ ACTS: dict[str, Promise] = {
     "erased": pgettext_lazy("act", "erased for good"),
     "failed": pgettext_lazy("act", "failed"),
     "group_changed": pgettext_lazy("act", "group changed"),
-    "invited": pgettext_lazy("act", "invited"),
     "lapsed": pgettext_lazy("act", "proof lost"),
     "login_changed": pgettext_lazy("act", "login changed"),
     "members_added": pgettext_lazy("act", "members added"),

@@ -73,7 +73,8 @@ class ModerationPage(ForumTeamPage):
         return self.go_back(*(("forum-post", self.row_id) if locked_posts else ("forum-suggestions",)))
 
     def reject(self, request: ForumUserRequest) -> HttpResponse:
-        success_message = _("The suggestion is rejected. An admin can restore it from the trash for 30 days.")
+        message = _("The suggestion is rejected. An admin can restore it from the trash for %(days)d days.")
+        success_message = message % {"days": request.account.trash_days}
         self.decide(lambda: self.lock(self.row_id).reject(by=request.user), success_message=success_message)
         return self.go_back("forum-suggestions")
 
