@@ -25,6 +25,7 @@ class Accounts(rooms.Room):
         "examples",
         "reference",
         "trash",
+        "audit_log",
     )
     field_labels = {
         "accent": _("accent"),

@@ -68,6 +68,19 @@ BEGIN
     RETURN NEW;
 END $$;
 
+CREATE FUNCTION public.accounts_begin_auditentry() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.at := clock_timestamp();
+    NEW.id := floor(extract(epoch FROM NEW.at) * 1000000);
+    WHILE NOT pg_try_advisory_xact_lock(hashint8extended(NEW.account_id, NEW.id))
+        OR EXISTS (SELECT FROM accounts_auditentry WHERE account_id = NEW.account_id AND id = NEW.id) LOOP
+        NEW.id := NEW.id + 1;
+    END LOOP;
+    RETURN NEW;
+END $$;
+
 CREATE FUNCTION public.accounts_group_update_search() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -83,6 +96,22 @@ BEGIN
         PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, OLD.search_text, NEW.search_text);
     END IF;
     RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.accounts_keep_auditentry() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        IF OLD.at < clock_timestamp() - interval '400 days' THEN
+            RETURN OLD;
+        END IF;
+        IF NOT EXISTS (SELECT FROM accounts_account WHERE id = OLD.account_id) THEN
+            RETURN OLD;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'entries of the audit log cannot be changed, or deleted within 400 days'
+        USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 
 CREATE FUNCTION public.accounts_pipeline_update_search() RETURNS trigger
@@ -794,6 +823,7 @@ CREATE TABLE public.accounts_account (
     resources_with_fields text[] DEFAULT '{}'::text[] NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
+    trash_days smallint DEFAULT 30 NOT NULL,
     CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
 );
 
@@ -810,6 +840,26 @@ CREATE TABLE public.accounts_apitoken (
     revoked_at timestamp with time zone
 );
 ALTER TABLE ONLY public.accounts_apitoken ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_auditentry (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT statement_timestamp() NOT NULL,
+    action character varying(255) NOT NULL,
+    action_group character varying(255) NOT NULL,
+    actor_kind character varying(255) NOT NULL,
+    actor_id bigint,
+    actor_name character varying(255) NOT NULL,
+    token_label character varying(255),
+    target_kind character varying(255) NOT NULL,
+    target_id bigint,
+    target_label character varying(255) NOT NULL,
+    details jsonb NOT NULL,
+    address character varying(255) NOT NULL,
+    agent character varying(255) NOT NULL,
+    interface character varying(255) NOT NULL
+);
+ALTER TABLE ONLY public.accounts_auditentry ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.accounts_branding (
     account_id bigint NOT NULL,
@@ -2036,6 +2086,9 @@ ALTER TABLE ONLY public.accounts_account
 ALTER TABLE ONLY public.accounts_apitoken
     ADD CONSTRAINT accounts_apitoken_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.accounts_auditentry
+    ADD CONSTRAINT accounts_auditentry_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.accounts_branding
     ADD CONSTRAINT accounts_branding_pkey PRIMARY KEY (account_id);
 
@@ -2374,6 +2427,12 @@ CREATE INDEX any_post_by_creation ON public.forum_post USING btree (account_id, 
 CREATE INDEX any_post_by_id ON public.forum_post USING btree (account_id, id) WHERE ((category_id IS NOT NULL) AND (trashed_at IS NULL));
 
 CREATE INDEX apitoken_of_user ON public.accounts_apitoken USING btree (account_id, user_id);
+
+CREATE INDEX audit_by_time ON public.accounts_auditentry USING btree (at);
+
+CREATE INDEX audit_of_actor ON public.accounts_auditentry USING btree (account_id, actor_id, id);
+
+CREATE INDEX audit_of_group ON public.accounts_auditentry USING btree (account_id, action_group, id);
 
 CREATE INDEX bulk_change_active ON public.team_bulkchange USING btree (updated_at) WHERE ((state)::text = ANY ((ARRAY['running'::character varying, 'undoing'::character varying])::text[]));
 
@@ -2859,6 +2918,10 @@ CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE OR UPDATE ON public
 
 CREATE TRIGGER forum_post_update_search BEFORE INSERT OR DELETE OR UPDATE OF title, content, response, trashed_at, search_text ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_post_update_search();
 
+CREATE TRIGGER keep_entries BEFORE TRUNCATE ON public.accounts_auditentry FOR EACH STATEMENT EXECUTE FUNCTION public.accounts_keep_auditentry();
+
+CREATE TRIGGER keep_entry BEFORE DELETE OR UPDATE ON public.accounts_auditentry FOR EACH ROW EXECUTE FUNCTION public.accounts_keep_auditentry();
+
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('group');
 
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('pipeline');
@@ -2884,6 +2947,8 @@ CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON publ
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.team_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_apitoken FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_auditentry FOR EACH ROW EXECUTE FUNCTION public.accounts_begin_auditentry();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_group FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -2969,6 +3034,9 @@ ALTER TABLE ONLY public.accounts_apitoken
 
 ALTER TABLE ONLY public.accounts_apitoken
     ADD CONSTRAINT accounts_apitoken_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.accounts_auditentry
+    ADD CONSTRAINT accounts_auditentry_account_id_fk FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.accounts_branding
     ADD CONSTRAINT accounts_branding_account_id_6b0ff6f8_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

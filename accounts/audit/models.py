@@ -121,7 +121,7 @@ def record(account_id: int, action: str, *, by: Any = None, target: Any = None, 
         action=action,
         action_group=action.partition(".")[0],
         actor_kind=kind,
-        actor_id=user and user.id,
+        actor_id=None if user is None else user.id,
         actor_name=label_of(user),
         token_label=origin.token_label if kind == kinds.TOKEN else None,
         target_kind=kind_of(target),
@@ -163,7 +163,8 @@ class Audited(models.Model):
         abstract = True
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        is_new, before = self._state.adding, {}
+        is_new = self._state.adding
+        before: dict[str, Any] = {}
         written: Collection[str] | None = kwargs.get("update_fields")
         names = [name for name in self.audited if written is None or name in written]
         with transaction.atomic(savepoint=False):

@@ -5,7 +5,6 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit.actions import CRUD, register
 from accounts.audit.models import Audited, record
 from core.db.ordering import moved_among_siblings
-from core.pages import navigation
 from core.rows.trash import erased
 
 register("account", _("Account"), *CRUD)
@@ -25,17 +24,6 @@ register(
     _("User"),
     *("created", "role_changed", "group_changed", "deactivated", "reactivated", "blocked", "unblocked"),
     *("sessions_ended", "password_changed", "password_reset", "email_changed", "login_changed"),
-)
-navigation.register(
-    "settings",
-    navigation.MenuEntry(
-        "audit",
-        _("Audit log"),
-        "accounts-audit",
-        "scroll-text",
-        order=68,
-        is_shown=lambda request: request.user is not None and request.user.is_owner,
-    ),
 )
 
 

@@ -2,6 +2,7 @@ from functools import partial
 
 from django.db.models import Model, OuterRef, QuerySet
 from django.dispatch import receiver
+from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import actions as audit
 from accounts.hosts.requests import UserRequest
@@ -40,7 +41,9 @@ def undoable_merges(resource: str) -> QuerySet[Merge]:
 
 for resource, model in MODELS.items():
     keep_in_trash(model, partial(undoable_merges, resource))
-    audit.register(resource, model.api_resource.label, "merged", "undone")
+
+audit.register("client", _("Client"), "merged", "undone")
+audit.register("contact", _("Contact"), "merged", "undone")
 
 
 @receiver(restoring, sender=Client)

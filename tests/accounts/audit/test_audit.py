@@ -16,7 +16,7 @@ from accounts.audit.origin import Interface, Origin, called_from
 from accounts.sessions import throttling
 from core.db.transactions import in_transaction
 from core.errors import FieldError
-from core.spreadsheets import guard, unguard
+from core.http.spreadsheets import guard, unguard
 from forum.content_reports.models import ContentReport
 from tests.support.assertions import assert_answered, on_the_wire
 from tests.support.factories import PASSWORD, make_client, make_comment, make_post, make_user

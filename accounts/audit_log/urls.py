@@ -1,7 +1,7 @@
 from django.urls import path
 
-from accounts.audit.api import AuditViewSet
-from accounts.audit.pages import AuditFile, AuditPage
+from accounts.audit_log.api import AuditViewSet
+from accounts.audit_log.pages import AuditFile, AuditPage
 
 urlpatterns = [
     path("app/audit.json", AuditViewSet.as_view({"get": "list"}), name="accounts-json-audit"),

@@ -1,9 +1,10 @@
 """The settings page of the audit log, and its file for spreadsheet programs."""
 
 import csv
+import io
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, time, timedelta
 from http import HTTPStatus
 from time import monotonic
@@ -24,9 +25,9 @@ from accounts.layout.settings import SettingsPage, parse_id
 from accounts.sessions.models import Session
 from core.error_responses import error_response
 from core.http import throttling
+from core.http.spreadsheets import guard
 from core.limits import leases
 from core.limits.leases import Lease
-from core.spreadsheets import guard
 from core.tenants import TenantUser
 
 logger = logging.getLogger("rostrum.audit")
@@ -47,7 +48,7 @@ class DateInput(forms.DateInput):
     input_type = "date"
 
 
-class FilterForm(Form):
+class AuditFilterForm(Form):
     id_format = "filter-%s"
 
     actor = forms.TypedChoiceField(label=_("Who"), coerce=int, empty_value=None, required=False)
@@ -83,7 +84,7 @@ def begin(day: Any) -> datetime:
 class AuditPage(SettingsPage):
     """The entries, newest first, for owners: admins could otherwise read how owners keep watch of them."""
 
-    template_name = "accounts/audit/audit.html"
+    template_name = "accounts/audit_log/audit.html"
     part = "audit"
 
     def allows(self, user: TenantUser) -> bool:
@@ -95,7 +96,7 @@ class AuditPage(SettingsPage):
         return rows
 
     def get(self, request: UserRequest) -> HttpResponse:
-        form, rows = FilterForm(request.GET, account=request.account), list[AuditEntry]()
+        form, rows = AuditFilterForm(request.GET, account=request.account), list[AuditEntry]()
         if form.is_valid():
             before = parse_id(request.GET.get("before"))
             rows = list(self.rows.matching(**form.filters(), before=before)[: PAGE_SIZE + 1])
@@ -112,7 +113,7 @@ class AuditFile(AuditPage):
 
     def get(self, request: UserRequest) -> HttpResponse:
         throttling.count_export(request)
-        form = FilterForm(request.GET, account=request.account)
+        form = AuditFilterForm(request.GET, account=request.account)
         if not form.is_valid():
             raise Http404
         lease = leases.acquire(f"export:{request.account.id}", limit=MAX_EXPORTS)
@@ -129,27 +130,20 @@ class AuditFile(AuditPage):
         return response  # type: ignore[return-value]  # the stubs have no common base
 
 
-class Echo:
-    """A file that keeps nothing: `csv.writer` returns what it would write."""
-
-    def write(self, text: str) -> str:
-        return text
-
-
 def csv_chunks(entries: AuditQuerySet, lease: Lease) -> Iterator[bytes]:
     """Return the CSV in chunks, each of which takes one statement. It ends early for a client that reads too slowly."""
-    writer, begin_at, sent = csv.writer(Echo()), monotonic(), 0
+    began_at, sent = monotonic(), 0
     try:
-        chunk = f"\ufeff{writer.writerow(COLUMNS)}".encode()
+        chunk = b"\xef\xbb\xbf" + csv_lines([COLUMNS])
         while chunk:
             yield chunk
             sent += len(chunk)
-            seconds = monotonic() - begin_at
+            seconds = monotonic() - began_at
             if (seconds > RATE_GRACE and sent < seconds * MIN_RATE) or not lease.renew():
                 yield b"The file is incomplete: it was read too slowly.\r\n"
                 return
             rows = list(entries[:CHUNK_SIZE])
-            chunk = "".join(writer.writerow(cells(row)) for row in rows).encode()
+            chunk = csv_lines(map(cells, rows))
             entries = entries.filter(id__lt=rows[-1].id) if rows else entries
     finally:
         was_connected = connection.connection is not None
@@ -161,6 +155,12 @@ def csv_chunks(entries: AuditQuerySet, lease: Lease) -> Iterator[bytes]:
         finally:
             if not was_connected:
                 connection.close()
+
+
+def csv_lines(rows: Iterable[Sequence[str]]) -> bytes:
+    file = io.StringIO()
+    csv.writer(file).writerows(rows)
+    return file.getvalue().encode()
 
 
 def cells(row: AuditEntry) -> list[str]:
