@@ -14,6 +14,7 @@ from django import forms
 from django.db import Error, connection
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -103,9 +104,28 @@ class AuditPage(SettingsPage):
         for row in rows:
             row.label = action_label(row.action)  # type: ignore[attr-defined]  # read by the template
             row.device = Session(agent=row.agent)  # type: ignore[attr-defined]
+            row.shown = list(shown_details(row.details))  # type: ignore[attr-defined]
         shown = rows[:PAGE_SIZE]
         last_id = shown[-1].id if len(rows) > PAGE_SIZE else None
         return self.render_form(form, rows=shown, last_id=last_id, days=KEPT_FOR.days)
+
+
+def shown_details(details: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the names and the texts of details, without those that are blank."""
+    for name, change in details.get("changes", {}).items():
+        before, after = (shown_value(change[time]) for time in ("before", "after"))
+        yield name, f"{before} → {after or '—'}" if before else after
+    for name, value in details.items():
+        if name != "changes" and value is not None:
+            yield name, shown_value(value)
+
+
+def shown_value(value: Any) -> str:
+    if isinstance(value, bool):
+        return gettext("Yes") if value else gettext("No")
+    if isinstance(value, list):
+        return ", ".join(map(shown_value, value))
+    return "" if value is None else str(value)
 
 
 class AuditFile(AuditPage):
