@@ -6,7 +6,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from django.conf import settings
-from django.db import Error, transaction
+from django.db import Error
 
 from accounts.audit.models import record
 from accounts.hosts.requests import PageRequest, address_of
@@ -153,10 +153,7 @@ def log_refusal(
     if account_id is None or not hit(f"refusals:{account_id}", MAX_RECORDED_REFUSALS, HOUR).allowed:
         return
     try:
-        with transaction.atomic():
-            record(
-                account_id, "sign_in.failed", target=user, way=way, reason=reason, name_hash=hash_of_name(user, name)
-            )
+        record(account_id, "sign_in.failed", target=user, way=way, reason=reason, name_hash=hash_of_name(user, name))
     except Error as error:
         # As with limits, a database that accepts no writes does not change the answer.
         logger.error("not recorded: %s", type(error).__name__)
