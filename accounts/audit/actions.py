@@ -23,6 +23,7 @@ ACTS: dict[str, Promise] = {
     "failed": pgettext_lazy("act", "failed"),
     "group_changed": pgettext_lazy("act", "group changed"),
     "lapsed": pgettext_lazy("act", "proof lost"),
+    "links_proposed": pgettext_lazy("act", "links of users proposed"),
     "login_changed": pgettext_lazy("act", "login changed"),
     "members_added": pgettext_lazy("act", "members added"),
     "members_removed": pgettext_lazy("act", "members removed"),
