@@ -6,7 +6,7 @@ The middleware and the authentication set it, so that models know no request.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.db import models
 from django.utils.translation import gettext_lazy as _
@@ -23,7 +23,7 @@ class Interface(models.TextChoices):
     JOB = "job", _("Job")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Origin:
     interface: str
     address: str = ""
@@ -53,4 +53,5 @@ def called_from(origin: Origin) -> Iterator[None]:
 def set_caller(user: TenantUser | None, *, token_label: str | None = None, interface: str | None = None) -> None:
     """Set the user of the request, and its interface if it is not the one that the middleware assumed."""
     if (origin := _origin.get()) is not None:
-        _origin.set(replace(origin, user=user, token_label=token_label, interface=interface or origin.interface))
+        origin.user, origin.token_label = user, token_label
+        origin.interface = interface or origin.interface

@@ -5,12 +5,13 @@ import io
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from http import HTTPStatus
 from time import monotonic
 from typing import Any
 
 from django import forms
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import Error, connection
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
@@ -45,8 +46,11 @@ COLUMNS = (
 )
 
 
-class DateInput(forms.DateInput):
-    input_type = "date"
+class Day(forms.DateField):
+    def __init__(self, *, label: Any) -> None:
+        widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+        limits = [MinValueValidator(date(2000, 1, 1)), MaxValueValidator(date(2999, 12, 31))]
+        super().__init__(label=label, required=False, widget=widget, validators=limits)
 
 
 class AuditFilterForm(Form):
@@ -54,8 +58,8 @@ class AuditFilterForm(Form):
 
     actor = forms.TypedChoiceField(label=_("Who"), coerce=int, empty_value=None, required=False)
     group = forms.ChoiceField(label=_("Concerns"), required=False)
-    since = forms.DateField(label=_("From"), required=False, widget=DateInput(format="%Y-%m-%d"))
-    until = forms.DateField(label=_("Until"), required=False, widget=DateInput(format="%Y-%m-%d"))
+    since = Day(label=_("From"))
+    until = Day(label=_("Until"))
     target = forms.CharField(label=_("Name contains"), required=False, max_length=255)
 
     def __init__(self, *args: Any, account: Account) -> None:
@@ -78,12 +82,12 @@ class AuditFilterForm(Form):
         }
 
 
-def begin(day: Any) -> datetime:
+def begin(day: date) -> datetime:
     return timezone.make_aware(datetime.combine(day, time.min))
 
 
 class AuditPage(SettingsPage):
-    """The entries, newest first, for owners: admins could otherwise read how owners keep watch of them."""
+    """The entries, newest first, for owners alone."""
 
     template_name = "accounts/audit_log/audit.html"
     part = "audit"

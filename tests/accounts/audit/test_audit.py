@@ -343,8 +343,9 @@ def test_the_page(acme, django_assert_num_queries):
     response = form.submit()
     assert "Nothing is recorded that fits." in response.text
     form["since"] = "yesterday"
-    response = page.get(PAGE, {"since": "yesterday"}, expect_errors=True)
-    assert response.status_code == 422
+    for values in ({"since": "yesterday"}, {"until": "9999-12-31"}, {"group": "nothing"}, {"actor": "0"}):
+        assert page.get(PAGE, values, expect_errors=True).status_code == 422
+        assert page.get("/app/audit.csv", values, expect_errors=True).status_code == 404
 
 
 def test_the_file(acme):
