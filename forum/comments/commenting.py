@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.attachments.models import Attachment, names_attachments
+from accounts.audit.models import record
 from accounts.mentions.parsing import ids_in, names_in
 from accounts.users.models import User
 from core.db.prepared import insertion_of
@@ -158,6 +159,7 @@ class Commentable(LockablePost):
         now = timezone.now()
         # The follower of the change feed announces the activity again. Recipients who have a notification of it get no other one.
         self._set_approved(comment, True, announced=False, created_at=now)
+        record(self.account_id, "comment.approved", target=self, comment=comment.id)
         self._add_to_count("comments_cache", 0, updated_at=now)
 
     @transaction.atomic(savepoint=False)
@@ -165,6 +167,7 @@ class Commentable(LockablePost):
         """Erase a comment that waits for approval. Raise FieldError if it is approved. The caller must have locked the post."""
         if comment.approved:
             raise FieldError("comment", _("is approved"), "approved")
+        record(self.account_id, "comment.rejected", target=self, comment=comment.id)
         self.erase_comment(comment)
 
     def _set_approved(self, comment: Comment, approved: bool, **values: Any) -> None:

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.attachments.models import Attachment
+from accounts.audit.models import record
 from accounts.statuses.models import Status
 from accounts.tags.models import Tagged
 from accounts.users.models import User
@@ -370,6 +371,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             kinds.append(Activity.Kind.RESPONSE if change.response else Activity.Kind.STATUS)
         if self.approved and not was_approved:
             kinds.append(Activity.Kind.APPROVAL)
+            record(self.account_id, "post.approved", by=by, target=self)
         if self.responsible_id not in (None, responsible_id_before):
             kinds.append(Activity.Kind.ASSIGNMENT)
         names = {"before": change.from_name, "after": change.name} if change is not None and change.from_name else {}
@@ -426,6 +428,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         """Move the post to the trash. Raise FieldError if it is approved. The caller must have locked the row."""
         if self.approved:
             raise FieldError("post", _("is approved"), "approved")
+        record(self.account_id, "post.rejected", by=by, target=self)
         self.trash(by=by)
 
 

@@ -461,6 +461,6 @@ class DeletePage(ForumPage):
             return post
 
         post = in_transaction(trash)
-        message = _("“%(title)s” is deleted. For 30 days an admin can restore it.")
-        messages.success(request, message % {"title": post.title})
+        message = _("“%(title)s” is deleted. For %(days)d days an admin can restore it.")
+        messages.success(request, message % {"title": post.title, "days": request.account.trash_days})
         return redirect("forum-suggestions")

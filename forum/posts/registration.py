@@ -1,10 +1,17 @@
+from django.utils.translation import gettext_lazy as _
+
 from accounts.account.models import Account
 from accounts.attachments.holders import Holder, register_holder
+from accounts.audit import actions as audit
 from accounts.users.models import User
 from core.registry import newest_id
 from forum.forums.requests import ForumRequest
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
+
+audit.register("post", _("Suggestion"), "approved", "rejected", "merged", "undone")
+audit.register("comment", _("Comment"), "approved", "rejected")
+audit.register("report", _("Report of a text"), "accepted", "dismissed")
 
 
 def live_posts(request: ForumRequest) -> PostQuerySet:

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit.models import record
 from accounts.users.models import User
 from core.db.tenancy import TenantModel
 from core.db.transactions import in_transaction
@@ -23,7 +24,6 @@ from core.errors import Conflict
 from core.jobs.registry import MAX_TIME_SLICE, RetryDelays, has_time_left, job, periodic_job, register_queue
 from core.registry import registry
 from core.rows.additional_fields import to_json
-from core.rows.trash import KEPT_FOR
 from core.rows.values import ValuesRow
 from crm.contacts.models import Contact
 from crm.resources.models import CRMResource
@@ -39,6 +39,8 @@ from team.batches.restoring import (
     values_of,
 )
 
+# How long a batch, or a merge, can be undone, even if the trash of the account is emptied earlier.
+UNDO_PERIOD = timedelta(days=30)
 # A batch without progress for this time is continued: its job may have failed too often.
 STALLED_AFTER = timedelta(minutes=15)
 # The maximum number of stalled batches of a kind that are continued at a time.
@@ -99,7 +101,7 @@ class BatchQuerySet(models.QuerySet[Any]):
         rows = self.model.row_model()._default_manager.filter(
             account_id=OuterRef("account_id"), batch_id=OuterRef("id")
         )
-        return self.filter(~Exists(rows), created_at__lt=timezone.now() - KEPT_FOR)
+        return self.filter(~Exists(rows), created_at__lt=timezone.now() - UNDO_PERIOD)
 
 
 class Batch(TenantModel):
@@ -171,6 +173,16 @@ class Batch(TenantModel):
     # The resource of the rows, if all are of one.
     resource: Any = ""
 
+    # The group of the actions in the audit log.
+    audit_group: ClassVar[str]
+
+    def audit_details(self) -> dict[str, object]:
+        """Return what the audit log records of the batch."""
+        raise NotImplementedError
+
+    def record_act(self, act: str, by: User | None = None) -> None:
+        record(self.account_id, f"{self.audit_group}.{act}", by=by, target=self, **self.audit_details())
+
     def apply(self, user: User) -> bool:
         """Process the next rows, record them, and return whether more rows follow."""
         raise NotImplementedError
@@ -201,10 +213,11 @@ class Batch(TenantModel):
             raise Conflict(_("It is finished already."))
         self.state, self.finished_at = self.State.CANCELLED, timezone.now()
         self.save_progress("state", "finished_at")
+        self.record_act("cancelled")
 
     @property
     def can_be_undone(self) -> bool:
-        return self.state in self.FINISHED and self.changed > 0 and self.created_at > timezone.now() - KEPT_FOR
+        return self.state in self.FINISHED and self.changed > 0 and self.created_at > timezone.now() - UNDO_PERIOD
 
     @transaction.atomic(savepoint=False)
     def undo(self, *, by: User) -> None:
@@ -222,6 +235,7 @@ class Batch(TenantModel):
         self.state, self.undone_by_id, self.failure = self.State.UNDOING, by.id, self.Failure.NONE
         self.position_resource, self.position = self.resource, 0
         self.save_progress("state", "undone_by_id", "failure", "position_resource", "position")
+        self.record_act("undone", by=by)
         self.run_or_defer(by)
 
     def run_or_defer(self, user: User) -> None:
@@ -453,10 +467,19 @@ class BatchRowQuerySet(models.QuerySet["BatchRow"]):
                 ],
             )
 
+    def trashed(self, resource: str) -> Self:
+        """Return the rows that batches moved to the trash and can restore, as the subquery for a row of an outer query."""
+        batches = self.model._meta.get_field("batch").related_model._default_manager
+        recent = batches.filter(
+            account_id=OuterRef("account_id"), id=OuterRef("batch_id"), created_at__gt=timezone.now() - UNDO_PERIOD
+        )
+        rows = self.to_undo().filter(Exists(recent), resource=resource, after__has_key="trashed_at")
+        return rows.filter(account_id=OuterRef("account_id"), target=OuterRef("id"))
+
     def outdated(self) -> Self:
         """Return the rows of batches that can't be undone any more."""
         batches = self.model._meta.get_field("batch").related_model._default_manager
-        old = batches.filter(created_at__lt=timezone.now() - KEPT_FOR)
+        old = batches.filter(created_at__lt=timezone.now() - UNDO_PERIOD)
         return self.filter(Exists(old.filter(account_id=OuterRef("account_id"), id=OuterRef("batch_id"))))
 
 

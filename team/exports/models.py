@@ -18,6 +18,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.audit.models import record
 from accounts.users.models import User
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.time_limit import TooSlow, without_statement_timeout
@@ -144,6 +145,7 @@ class Export(TenantModel):
             raise FieldError("", _("The account has too many exports in progress"), "too_many")
         export.save(force_insert=True)
         write_export.defer(account_id=account.id, export_id=export.id)
+        record(account.id, "export.started", by=by, resource=export.resource or export.kind)
         return export
 
     def source(self, user: User) -> Source:

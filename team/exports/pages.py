@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
+from accounts.audit.models import record
 from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from core.db.time_limit import TooSlow
@@ -133,6 +134,7 @@ def respond_with_file(request: TeamRequest, export: Export, source: Source) -> H
     if lease is None:
         message = _("Your account is exporting as many lists as it may. Try again when one of them is complete.")
         return error_response(request, HTTPStatus.TOO_MANY_REQUESTS, message=message, headers={"Retry-After": "10"})
+    record(request.account.id, "export.started", resource=export.resource, rows=export.total)
     file = TemporaryFile()  # noqa: SIM115, `chunks_of` closes it
     try:
         export.write(source, file)

@@ -33,9 +33,8 @@ from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
 from core.files.models import MEBIBYTE, StoredFile
 from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
-from core.rows.trash import KEPT_FOR
 from crm.clients.similar import find_similar
-from team.batches.models import QUEUE, RETRY, Batch, BatchQuerySet, BatchRow, RowResult
+from team.batches.models import QUEUE, RETRY, UNDO_PERIOD, Batch, BatchQuerySet, BatchRow, RowResult
 from team.exports.formats import unguard
 from team.imports.combining import combine
 from team.imports.fields import NEW_FIELD, RowKind
@@ -70,7 +69,7 @@ class ImportQuerySet(BatchQuerySet):
         """Return drafts that were not changed for long, and finished imports whose rows are erased already."""
         old_draft = Q(state=Import.State.DRAFT, updated_at__lt=timezone.now() - DRAFT_KEPT_FOR)
         rows = ImportRow.objects.filter(account_id=OuterRef("account_id"), batch_id=OuterRef("id"))
-        old = Q(created_at__lt=timezone.now() - KEPT_FOR) & ~Exists(rows) & ~Q(state=Import.State.DRAFT)
+        old = Q(created_at__lt=timezone.now() - UNDO_PERIOD) & ~Exists(rows) & ~Q(state=Import.State.DRAFT)
         return self.filter(old_draft | old)
 
 
@@ -122,6 +121,11 @@ class Import(Batch):
     def __str__(self) -> str:
         return self.name
 
+    audit_group = "import"
+
+    def audit_details(self) -> dict[str, object]:
+        return {"rows": self.total, "kinds": [kind.value for kind in self.plan().kinds]}
+
     # Reading the file
 
     @classmethod
@@ -145,7 +149,7 @@ class Import(Batch):
             chunks=chunks,
             content_type="application/octet-stream",
             max_bytes=MAX_FILE_BYTES,
-            expires_at=timezone.now() + KEPT_FOR,
+            expires_at=timezone.now() + UNDO_PERIOD,
         )
         row = cls(account=account, author_id=by.id, name=name[-255:], source_id=stored.id, state=cls.State.DRAFT)
         row.settings = {"kinds": [kind.value for kind in RowKind if kind.value in kinds]}
@@ -188,7 +192,7 @@ class Import(Batch):
                         chunks=iter(lambda: file.read(MEBIBYTE), b""),
                         content_type="application/x-ndjson",
                         max_bytes=MAX_SHEET_BYTES,
-                        expires_at=timezone.now() + KEPT_FOR,
+                        expires_at=timezone.now() + UNDO_PERIOD,
                     )
             settings, recognized = guess_settings(self.account, sheet, kinds, admin=self.author_is_admin())
             values |= {
@@ -453,8 +457,9 @@ class Import(Batch):
         names = ("state", "offset", "line", "position", "created_at", "settings", "faults")
         self.faults = 0
         self.save_progress(*names)
+        self.record_act("started", by=by)
         self.account.stored_files.filter(id__in=[self.source_id or 0, self.rows_id or 0]).update(
-            expires_at=timezone.now() + KEPT_FOR
+            expires_at=timezone.now() + UNDO_PERIOD
         )
         if in_job:
             self.run_or_defer(by)
