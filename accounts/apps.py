@@ -6,6 +6,7 @@ from core import rooms
 class Accounts(rooms.Room):
     name = "accounts"
     subjects = (
+        "audit",
         "hosts",
         "roles",
         "layout",
@@ -14,6 +15,7 @@ class Accounts(rooms.Room):
         "mail",
         "users",
         "mentions",
+        "attachments",
         "sessions",
         "sign_in",
         "tokens",
@@ -24,6 +26,7 @@ class Accounts(rooms.Room):
         "examples",
         "reference",
         "trash",
+        "audit_log",
     )
     field_labels = {
         "accent": _("accent"),

@@ -21,11 +21,12 @@ import psycopg
 
 from bench import cases, data, machine, measure, report, wrk
 from bench.data import ROOT, Size
+from bench.imports import measure_imports
 from bench.record import record_all
 from bench.serving import BARE, SERVICE, Server, environment, serving
 from config.local.postgres import Cluster, ClusterError
 
-PARTS = ("cases", "pages", "scaling", "memory")
+PARTS = ("cases", "pages", "scaling", "memory", "import")
 # Scaling also measures a data set with this many times as many other accounts.
 ACCOUNTS_FACTOR = 20
 # The exit status after Ctrl-C, as of a shell.
@@ -42,6 +43,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=5, help="the rounds of each measurement, of which the median counts")
     parser.add_argument("--workers", type=int, default=os.cpu_count(), help="the worker processes of the service, by default one per core")
     parser.add_argument("--requests", type=int, default=100_000, help="the requests between two measurements of memory")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="the rows of the imported file")
     parser.add_argument("--case", help="only the cases with this text in their name")
     parser.add_argument("--only", choices=PARTS, action="append", help="only this part; may be repeated")
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results", help="the directory for the results")
@@ -105,7 +107,9 @@ class Run:
 
     def measure_parts(self) -> None:
         size = self.size
-        if set(self.parts) - {"scaling"}:
+        if "import" in self.parts:
+            self.attempt("import", self.measure_imports)
+        if set(self.parts) - {"scaling", "import"}:
             data_set = DataSet(self.cluster, size)
             collect = [sys.executable, "manage.py", "collectstatic", "--no-input", "--verbosity", "0"]
             subprocess.run(collect, cwd=ROOT, env=environment(data_set.url) | self.variables, check=True)
@@ -181,6 +185,16 @@ class Run:
 
         report.start_cases(f"{title}, beside a bare view of the same statements")
         self.measure_cases(part, selected, start, measure_case, report.show_case)
+
+    def measure_imports(self) -> None:
+        data_set = DataSet(self.cluster, Size(1, 1, 1))
+        variables = environment(data_set.url) | {"FILES_DIR": str(self.logs / "files")}
+        report.say("\nImport of clients: rows, seconds, rows per second, peak memory in MiB")
+        self.report["import"] = measure_imports(self.options.rows, self.logs, variables)
+        for result in self.report["import"]:
+            report.say(
+                "  ".join(f"{value:>10,}" if isinstance(value, int) else f"{value:>10}" for value in result.values())
+            )
 
     def measure_memory(self, data_set: DataSet) -> None:
         selected, pages = (

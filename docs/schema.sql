@@ -1852,6 +1852,30 @@ CREATE TABLE public.team_dealsummary (
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.team_dealsummary ALTER COLUMN account_id SET (n_distinct=2);
 
+CREATE TABLE public.team_export (
+    id bigint NOT NULL,
+    author_id bigint NOT NULL,
+    kind character varying(255) NOT NULL,
+    resource character varying(255) NOT NULL,
+    query text NOT NULL,
+    columns character varying(255) NOT NULL,
+    format character varying(255) NOT NULL,
+    options jsonb NOT NULL,
+    state character varying(255) NOT NULL,
+    failure character varying(255) NOT NULL,
+    total integer,
+    written integer NOT NULL,
+    attempts integer NOT NULL,
+    notes jsonb NOT NULL,
+    file_id bigint,
+    expires_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.team_export ALTER COLUMN account_id SET (n_distinct=2);
+
 CREATE TABLE public.team_merge (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -2323,6 +2347,9 @@ ALTER TABLE ONLY public.team_contactsummary
 ALTER TABLE ONLY public.team_dealsummary
     ADD CONSTRAINT team_dealsummary_pkey PRIMARY KEY (account_id, deal_id);
 
+ALTER TABLE ONLY public.team_export
+    ADD CONSTRAINT team_export_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.team_merge
     ADD CONSTRAINT team_merge_pkey PRIMARY KEY (account_id, id);
 
@@ -2545,6 +2572,14 @@ CREATE INDEX deal_without_status ON public.crm_deal USING btree (account_id, boa
 CREATE INDEX delivery_at ON public.webhooks_delivery USING btree (at);
 
 CREATE INDEX delivery_of_endpoint ON public.webhooks_delivery USING btree (account_id, endpoint_id, id);
+
+CREATE INDEX export_expired ON public.team_export USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
+CREATE INDEX export_of_author ON public.team_export USING btree (account_id, author_id, id);
+
+CREATE INDEX export_of_file ON public.team_export USING btree (account_id, file_id) WHERE (file_id IS NOT NULL);
+
+CREATE INDEX export_running ON public.team_export USING btree (updated_at) WHERE ((state)::text = 'running'::text);
 
 CREATE INDEX fielddefinition_by_name ON public.crm_fielddefinition USING btree (account_id, search_name, id);
 
@@ -2969,6 +3004,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.forum_statuschange FOR EACH ROW W
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_bulkchange FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_calendarfeed FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.team_export FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_merge FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -3457,6 +3494,15 @@ ALTER TABLE ONLY public.team_calendarfeed
 
 ALTER TABLE ONLY public.team_calendarfeed
     ADD CONSTRAINT team_calendarfeed_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.team_export
+    ADD CONSTRAINT team_export_account_id_ca474401_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.team_export
+    ADD CONSTRAINT team_export_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.team_export
+    ADD CONSTRAINT team_export_file_id_fk FOREIGN KEY (account_id, file_id) REFERENCES public.core_storedfile(account_id, id) ON DELETE SET NULL (file_id);
 
 ALTER TABLE ONLY public.team_merge
     ADD CONSTRAINT team_merge_account_id_0dde60f0_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

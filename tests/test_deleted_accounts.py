@@ -14,6 +14,7 @@ ARGUMENTS = {
     "ids": [1],
     "host_id": 1,
     "bulk_change_id": 1,
+    "export_id": 1,
     "message_id": 1,
     "post_id": 1,
     "subject": "x",

@@ -206,7 +206,8 @@ def test_every_page_that_creates_is_listed(acme):
         "EditTaskPage",
         # Another file is another import. See test_import_pages.py.
         "ImportsPage",
-        # See test_messages.py and test_bulk_changes.py.
+        # See test_messages.py, test_bulk_changes.py and test_exports.py.
+        "ExportsPage",
         "NewBulkChangePage",
         "NewMessagePage",
     }

@@ -20,6 +20,8 @@ def required_permission(row: Row, *, status_without_credentials: int) -> str:
     """Return the permission in the words of the table. Without credentials, a protected route has status 401."""
     if status_without_credentials != 401:
         return "anyone"
+    if row.owners_only:
+        return "owner"
     if row.admins_only:
         return "admin"
     return "team" if row.member == 403 else "user"

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.audit.models import Audited
 from accounts.hosts.models import Host
 from accounts.hosts.names import normalize
 from core import outbound
@@ -66,11 +67,16 @@ class EndpointQuerySet(LockableQuerySet["Endpoint"]):
         return row, secret
 
 
-class Endpoint(TenantModel):
+class Endpoint(Audited, TenantModel):
     """An address to which workers send the changes of an account.
 
     The follower of the endpoint stores its position in the change feed, and the number of failed attempts.
     """
+
+    audit_group = "webhook"
+    audited = ("url", "events", "format", "enabled", "disabled_reason")
+    # The path of a URL may be a secret.
+    audit_hidden = ("url",)
 
     MAX_PER_ACCOUNT = 50
 
@@ -163,20 +169,24 @@ class Endpoint(TenantModel):
         elif self.enabled and self.url != had_url:
             Follower.objects.retry(self.account_id, FOLLOWER, self.id)
 
+    @transaction.atomic(savepoint=False)
     def disable(self, reason: str) -> bool:
         """Disable the endpoint because of its responses. Return False if it is disabled already."""
         rows = Endpoint.objects.filter(pk=self.pk, enabled=True)
         if not rows.update(enabled=False, disabled_reason=reason, updated_at=timezone.now()):
             return False
         Follower.objects.pause(self.account_id, FOLLOWER, self.id)
+        self.record("disabled", reason=reason)
         return True
 
+    @transaction.atomic(savepoint=False)
     def rotate_secret(self) -> str:
         """Replace the secret and return the new one. Requests are also signed with the previous one for `PREVIOUS_SECRET_VALID_FOR`."""
         secret = signing.new_secret()
         self.previous_secret, self.secret = self.secret, seal(secret, SEAL_PURPOSE)
         self.previous_secret_expires_at = timezone.now() + PREVIOUS_SECRET_VALID_FOR
         self.save(update_fields=["secret", "previous_secret", "previous_secret_expires_at", "updated_at"])
+        self.record("secret_rotated")
         return secret
 
     @transaction.atomic(savepoint=False)

@@ -15,6 +15,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit.models import Audited
 from accounts.users.models import User
 from core.db.locks import LockableQuerySet
 from core.db.tenancy import TenantModel, folded_fields
@@ -26,10 +27,11 @@ from core.search.declaration import Search
 Row = TypeVar("Row", bound=Trashable)
 
 
-class Group(TenantModel):
+class Group(Audited, TenantModel):
     """A named group of users. A user is in at most one group."""
 
     api_resource = Resource("group", _("Group"), _("Groups"), icon="users")
+    audit_group, audited = "group", ("name",)
 
     name = TrimmedCharField(max_length=255)
     name_key = NameKeyField(source="name", null=True)

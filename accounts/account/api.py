@@ -31,6 +31,7 @@ class AccountSerializer(ResourceSerializer):
     currency = TextField(read_only=True)
     agents_see = TextField(read_only=True)
     link_guests_by_email = BooleanField(read_only=True)
+    trash_days = IntegerField(read_only=True)
     won_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
     lost_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
 
@@ -40,6 +41,7 @@ class AccountSettingsSerializer(ResourceSerializer):
 
     agents_see = ChoiceField(AgentsSee.values)
     link_guests_by_email = BooleanField()
+    trash_days = IntegerField(min_value=Account.MIN_TRASH_DAYS, max_value=Account.MAX_TRASH_DAYS)
     won_reasons = TextListField(max_items=MAX_REASONS)
     lost_reasons = TextListField(max_items=MAX_REASONS)
 

@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from accounts.audit.models import Audited
 from accounts.hosts.names import PREFIX_PATTERN, public_url
 from core.db.fields import PlainField
 from core.db.locks import LockableQuerySet
@@ -71,8 +72,15 @@ class AgentsSee(models.TextChoices):
     OWN = "own"
 
 
-class Account(models.Model):
+class Account(Audited):
     """A tenant, created by `accounts.account_creation.creation`."""
+
+    audit_group = "account"
+    audited = (
+        *("name", "time_zone", "language", "currency", "agents_see", "confirms_user_links", "link_guests_by_email"),
+        *("won_reasons", "lost_reasons", "trash_days"),
+    )
+    MIN_TRASH_DAYS, MAX_TRASH_DAYS = 7, 365
 
     id = AccountKeyField(primary_key=True, default=random_account_id, editable=False)
     prefix = models.CharField(max_length=63, validators=[RegexValidator(PREFIX_PATTERN)])
@@ -99,6 +107,8 @@ class Account(models.Model):
     lost_reasons = ReasonsField(
         models.CharField(max_length=255), default=lambda: list(DEFAULT_LOST_REASONS), db_default=[]
     )
+    # How long deleted resources stay in the trash, in days.
+    trash_days = models.SmallIntegerField(default=30, db_default=30)
     # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
     resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     # The bytes of the files that the account may store. None stands for the setting FILES_QUOTA. Only operators set it.
@@ -254,7 +264,9 @@ class BrandingQuerySet(models.QuerySet["Branding"]):
         return self.filter(account_id=account.id).defer("logo").first() or Branding(account_id=account.id)
 
 
-class Branding(models.Model):
+class Branding(Audited):
+    audit_group, audited = "branding", ("accent", "logo_key")
+
     account = models.OneToOneField(Account, models.CASCADE, primary_key=True, related_name="branding")
     accent = models.CharField(max_length=255, default=DEFAULT_ACCENT)
     # A PNG, and the beginning of its digest, which is part of its URL.

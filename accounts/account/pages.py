@@ -140,6 +140,33 @@ class AccountPage(SettingsPage):
         return redirect("accounts-account")
 
 
+class TrashDaysForm(Form):
+    trash_days = forms.IntegerField(
+        label=_("Days in the trash"),
+        min_value=Account.MIN_TRASH_DAYS,
+        max_value=Account.MAX_TRASH_DAYS,
+        help_text=_("From 7 to 365. What is in the trash for longer is erased for good within an hour."),
+    )
+
+
+class DataPage(SettingsPage):
+    """How long data are kept."""
+
+    template_name = "accounts/account/data.html"
+    part = "data"
+    actions = {"save": "save"}
+
+    def get(self, request: UserRequest) -> HttpResponse:
+        return self.render(form=TrashDaysForm(initial={"trash_days": request.account.trash_days}))
+
+    def save(self, request: UserRequest) -> HttpResponse:
+        form = TrashDaysForm(request.POST)
+        if not form.is_valid() or not self.submit_form(form, lambda: request.account.change(**form.cleaned_data)):
+            return self.render(form=form)
+        messages.success(request, gettext("The days are saved."))
+        return redirect("accounts-data")
+
+
 class LogoPage(Page):
     """The logo of an account, for its e-mails and pages. The key is derived from the content, so the response never changes."""
 

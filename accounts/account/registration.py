@@ -6,4 +6,8 @@ from core.pages.navigation import MenuEntry, register
 register(
     "user", MenuEntry("account", _("Account settings"), "accounts-account", "settings", order=30, is_shown=is_team)
 )
-register("settings", MenuEntry("account", _("Account"), "accounts-account", "building-2", order=20, is_shown=is_admin))
+register(
+    "settings",
+    MenuEntry("account", _("Account"), "accounts-account", "building-2", order=20, is_shown=is_admin),
+    MenuEntry("data", _("How long data are kept"), "accounts-data", "calendar-clock", order=69, is_shown=is_admin),
+)

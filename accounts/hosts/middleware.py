@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.cache import get_conditional_response
 from django.utils.translation import gettext_lazy
 
+from accounts.audit.origin import Interface, Origin, called_from
 from accounts.hosts.addresses import host_cache
 from accounts.hosts.names import normalize
 from accounts.hosts.requests import TenantRequest
@@ -20,6 +21,7 @@ from core.errors import ShareExceeded
 from core.http import readiness
 from core.http.errors import json_response
 from core.http.preconditions import etag_of, gzip_etag, remove_suffix
+from core.limits.client_address import read_address
 from core.limits.request_shares import RequestShare, is_answering
 from core.outbound import is_own_request
 
@@ -33,7 +35,11 @@ class AccountMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        response = self.respond(request)
+        # `PagesMiddleware` sets the interface of a page.
+        interface = Interface.JSON if request.path_info.endswith(".json") else Interface.XML
+        address, agent = read_address(request.META), request.META.get("HTTP_USER_AGENT", "")
+        with called_from(Origin(interface, address, agent)):
+            response = self.respond(request)
         if not response.streaming:
             # This default is the safe one, because a response may contain data of one user. A view may set another header.
             response.headers.setdefault("Cache-Control", "private, no-store")

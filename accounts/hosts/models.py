@@ -14,6 +14,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit.models import Audited
 from accounts.hosts.names import PREFIX_PATTERN, full_name, is_domain, is_reserved, own_name, read
 from core.errors import FieldError
 
@@ -76,7 +77,7 @@ class HostQuerySet(models.QuerySet["Host"]):
             host.delete()
 
 
-class Host(models.Model):
+class Host(Audited):
     """A host at which an account answers. `name` is one label for an address under BASE_DOMAIN, otherwise a whole domain name.
 
     Every account has a host named after its prefix. Each site has exactly one host, which may be that one.
@@ -84,6 +85,8 @@ class Host(models.Model):
     A domain counts as a host of the account while it is proven (`accounts.hosts.domains`). Several accounts may claim a domain, but only one
     can have proven it. An address under BASE_DOMAIN needs no proof.
     """
+
+    audit_group, audited = "address", ("name",)
 
     # The time between two checks of a proven domain. Without its proof, a domain still counts for the time of `GRACE`.
     CHECK_INTERVAL = timedelta(hours=24)
@@ -150,6 +153,8 @@ class Host(models.Model):
         now = timezone.now()
         try:
             with transaction.atomic():
+                if self.proven_at is None:
+                    self.record("proven")
                 self._record(checked_at=now, failing_since=None, proven_at=self.proven_at or now)
         except IntegrityError:
             self.proven_at = None
@@ -167,6 +172,7 @@ class Host(models.Model):
     def lapse(self) -> None:
         """End the proof of the domain and the sessions there. Another account can prove it from now on."""
         self._record(proven_at=None, failing_since=None)
+        self.record("lapsed")
         host_lost.send(Host, host=self)
 
     def _record(self, **values: object) -> None:

@@ -46,6 +46,10 @@ def address_of(request: AnyRequest) -> "Address":
 # The conditions under which entries of menus are shown
 
 
+def is_owner(request: PageRequest) -> bool:
+    return request.user is not None and request.user.is_owner
+
+
 def is_admin(request: PageRequest) -> bool:
     return request.user is not None and request.user.is_admin
 

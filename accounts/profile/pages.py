@@ -298,7 +298,7 @@ class EndSession(Page):
         end, current_session = request.POST.get("end", ""), request.session
         sessions = Session.objects.active_for(request.user)
         if end == "others":
-            sessions.exclude(family=current_session.family).delete()
+            in_transaction(lambda: request.user.end_sessions(by=request.user, keep_family=current_session.family))
             messages.success(request, gettext("You are signed out everywhere else."))
             return redirect("accounts-security")
         # It is not an error if the session has ended meanwhile.

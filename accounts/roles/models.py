@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self
+from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
@@ -9,6 +10,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit.models import record
 from core.errors import FieldError
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ class RoleMixin(models.Model):
     if TYPE_CHECKING:
         # Fields and relations of `User`.
         id: int
+        account_id: int
         account: "Account"
         role: str
         is_active: bool
@@ -81,6 +84,10 @@ class RoleMixin(models.Model):
     @property
     def is_admin(self) -> bool:
         return self.effective_role in ADMINS
+
+    @property
+    def is_owner(self) -> bool:
+        return self.effective_role == Role.OWNER
 
     def may_create(self, role: str) -> bool:
         return self.is_active and role in CREATABLE_ROLES.get(self.effective_role, NO_ROLES)
@@ -120,8 +127,9 @@ class RoleMixin(models.Model):
             raise FieldError("role", _("is not one of those that there are"))
         if role not in by.assignable_roles:
             raise PermissionDenied(ONLY_OWNERS)
-        self.role = role
+        former_role, self.role = self.role, role
         self._save("role")
+        self._record("role_changed", by, before=former_role, after=role)
         self._revoke_invitations()
 
     @transaction.atomic(savepoint=False)
@@ -134,6 +142,7 @@ class RoleMixin(models.Model):
         self._refuse_self(by)
         self.is_active = False
         self._save("is_active")
+        self._record("deactivated", by)
         self.sessions.all().delete()
         self._revoke_invitations()
 
@@ -142,6 +151,7 @@ class RoleMixin(models.Model):
         """Enable sign-in again, which also ends a block. Raise PermissionDenied if `by` may not manage the user."""
         self._lock_managed(by)
         self._activate()
+        self._record("reactivated", by)
 
     @transaction.atomic(savepoint=False)
     def block(self, *, by: Self) -> None:
@@ -156,6 +166,7 @@ class RoleMixin(models.Model):
             self.is_active, self.blocked_at = False, timezone.now()
             self._save("is_active", "blocked_at")
             self.sessions.all().delete()
+            self._record("blocked", by)
 
     @transaction.atomic(savepoint=False)
     def unblock(self, *, by: Self) -> None:
@@ -164,6 +175,7 @@ class RoleMixin(models.Model):
         self._check_blockable(by)
         if self.blocked_at is not None:
             self._activate()
+            self._record("unblocked", by)
 
     @transaction.atomic(savepoint=False)
     def revoke_token(self, id: int, *, by: Self) -> None:
@@ -173,14 +185,23 @@ class RoleMixin(models.Model):
         """
         if by.id != self.id:
             self._lock_managed(by)
-        self.tokens.filter(id=id, revoked_at=None).update(revoked_at=timezone.now())
+        for token in self.tokens.filter(id=id, revoked_at=None):
+            self.tokens.filter(id=id).update(revoked_at=timezone.now())
+            record(self.account_id, "token.revoked", by=by, target=token, user=self.id)
 
     @transaction.atomic(savepoint=False)
-    def end_sessions(self, *, by: Self) -> None:
-        """End all sessions of the user. Raise PermissionDenied unless `by` is the same user or may manage the user."""
+    def end_sessions(self, *, by: Self, keep_family: UUID | None = None) -> None:
+        """End the sessions of the user, except those of the given family.
+
+        Raise PermissionDenied unless `by` is the same user or may manage the user.
+        """
         if by.id != self.id:
             self._lock_managed(by)
-        self.sessions.all().delete()
+        self.sessions.exclude(family=keep_family).delete()
+        self._record("sessions_ended", by)
+
+    def _record(self, act: str, by: Self, **details: object) -> None:
+        record(self.account_id, f"user.{act}", by=by, target=self, **details)
 
     def _activate(self) -> None:
         blocked_at = self.blocked_at

@@ -34,6 +34,14 @@ class IsAdmin(BasePermission):
         return user is not None and user.is_admin
 
 
+class IsOwner(BasePermission):
+    message = "Only the owner may do this"
+
+    def has_permission(self, request: Request, view: "APIView") -> bool:
+        user = cast("User | None", request.user)
+        return user is not None and user.is_owner
+
+
 class IsAdminOrTeamReadOnly(BasePermission):
     """Access for admins and owners, and read access for the team."""
 

@@ -17,6 +17,7 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from accounts.account.models import Account
+from accounts.audit.origin import set_caller
 from accounts.hosts.requests import AccountRequest
 from accounts.sessions import passwords, throttling
 from accounts.sessions.cookies import SESSION_COOKIE
@@ -26,9 +27,12 @@ from accounts.users.models import User
 from core.db.text import is_xml_text
 
 
-def attach_account(request: Request, user: User, account: Account) -> None:
-    """Set the account of an authenticated request, and the name of its user for the access log, which has no logins."""
+def attach_account(request: Request, user: User, account: Account, *, token_label: str | None = None) -> None:
+    """Set the account of an authenticated request, its caller for the audit log, and the name of its user for the access log, which has
+    no logins.
+    """
     account_request(request).account = user.account = account
+    set_caller(user, token_label=token_label)
     request.META["rostrum.user"] = f"{account.prefix}#{user.id}"
 
 

@@ -12,6 +12,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.utils import timezone, translation
 from django.utils.module_loading import import_string
 
+from accounts.audit.origin import Interface, set_caller
 from accounts.hosts.addresses import sites
 from accounts.hosts.requests import PageRequest
 from accounts.sessions.cookies import SESSION_COOKIE, remember_browser, set_cookie
@@ -39,6 +40,7 @@ class PagesMiddleware:
         page_request = cast(PageRequest, request)
         try:
             self.load_user_and_site(page_request)
+            set_caller(page_request.user, interface=Interface.PAGE)
             hold_share(page_request, page_request.user)
         except ShareExceeded:
             return share_exceeded(request)

@@ -5,9 +5,10 @@ from typing import Self
 from uuid import UUID, uuid4
 
 from django.contrib.postgres.functions import RandomUUID
-from django.db import models
+from django.db import models, transaction
 from django.utils import timezone
 
+from accounts.audit.models import record
 from accounts.users.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.users.models import User
 from core.db.prepared import prepared
@@ -178,9 +179,11 @@ class Session(TenantModel):
         """Return the time at which a session expires that began with a sign-in, and was last used, at these times."""
         return min(seen_at + Session.LIFETIME, began_at + Session.MAX_LIFETIME)
 
+    @transaction.atomic(savepoint=False)
     def end(self) -> None:
         """Sign the user out of this browser, at all hosts of the account."""
         Session.objects.filter(account_id=self.account_id, user_id=self.user_id, family=self.family).delete()
+        record(self.account_id, "sign_in.signed_out")
 
     def touch(self) -> bool:
         """Store the time of use and extend the session, at most once an hour. Return whether it was stored."""

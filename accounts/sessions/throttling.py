@@ -6,7 +6,9 @@ from dataclasses import replace
 from enum import StrEnum
 
 from django.conf import settings
+from django.db import Error
 
+from accounts.audit.models import record
 from accounts.hosts.requests import PageRequest, address_of
 from accounts.mail.sending import Purpose, count_email
 from accounts.sessions.cookies import find_browser
@@ -101,6 +103,8 @@ def count_wrong_token(request: AnyRequest) -> None:
 logger = logging.getLogger("rostrum.sign_in")
 # The length of the hash of an unknown name, in hexadecimal digits.
 NAME_HASH_LENGTH = 16
+# Refusals per hour that the audit log of an account records. The log has all of them.
+MAX_RECORDED_REFUSALS = 1000
 
 
 class Way(StrEnum):
@@ -135,6 +139,9 @@ class RefusalReason(StrEnum):
 
 def log_sign_in(request: AnyRequest, user: User, way: Way) -> None:
     logger.info("%s", _log_line(request, "accepted", way, user))
+    if way != Way.BASIC:
+        # The password that comes with each request of the Forum API is no sign-in of its own.
+        record(user.account_id, "sign_in.succeeded", by=user, way=way)
 
 
 def log_refusal(
@@ -142,19 +149,31 @@ def log_refusal(
 ) -> None:
     """Log a refused sign-in of the user, or else with a name that no user has. The name of a user is not logged as it was typed."""
     logger.warning("%s", _log_line(request, "refused", way, user, reason=reason, name=name))
+    account_id = address_of(request).account_id
+    if account_id is None or not hit(f"refusals:{account_id}", MAX_RECORDED_REFUSALS, HOUR).allowed:
+        return
+    try:
+        record(account_id, "sign_in.failed", target=user, way=way, reason=reason, name_hash=hash_of_name(user, name))
+    except Error as error:
+        # As with limits, a database that accepts no writes does not change the answer.
+        logger.error("not recorded: %s", type(error).__name__)
+
+
+def hash_of_name(user: User | None, name: str) -> str | None:
+    """Return the keyed hash of a name that no user has."""
+    return hashed_key("name", fold(name[:256])).partition(":")[2][:NAME_HASH_LENGTH] if name and user is None else None
 
 
 def _log_line(
     request: AnyRequest, result: str, way: Way, user: User | None, *, reason: str = "", name: str = ""
 ) -> str:
-    name_hash = hashed_key("name", fold(name[:256])).partition(":")[2][:NAME_HASH_LENGTH] if name else None
     fields = {
         "event": "sign_in",
         "result": result,
         "account": address_of(request).prefix or (user.account.prefix if user is not None else None),
         "user_id": None if user is None else user.id,
         "login": None if user is None else user.login,
-        "name_hash": name_hash if user is None else None,
+        "name_hash": hash_of_name(user, name),
         "way": way,
         "reason": reason or None,
         "address": client_address_of(request),

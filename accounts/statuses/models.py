@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from psycopg.errors import ForeignKeyViolation
 
 from accounts.account.models import DEFAULT_LOST_REASONS, DEFAULT_WON_REASONS, Account
+from accounts.audit.models import Audited
 from core.db.locks import LockableQuerySet
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.tenancy import TenantModel, folded_fields
@@ -27,10 +28,11 @@ MAX_NAME = 255
 MAX_SUFFIX = 100
 
 
-class Pipeline(Ordered, TenantModel):
+class Pipeline(Ordered, Audited, TenantModel):
     """A way that deals take. Its stages are the statuses of deals that belong to it. Every account has at least one pipeline."""
 
     api_resource = Resource("pipeline", _("Pipeline"), _("Pipelines"), icon="git-branch")
+    audit_group, audited = "pipeline", ("name", "position")
 
     # The id of the pipeline that is created with an account. It is not taken from the account's counter, so accounts of all versions
     # give the same ids to their other rows. The counter never gives it, because the account's host has it.
@@ -154,13 +156,18 @@ STATUS_OF_DEAL = (
 ) | (~Q(kind="deal") & Q(outcome=None, probability=None, pipeline_id=None, rot_days=None))
 
 
-class Status(Ordered, TenantModel):
+class Status(Ordered, Audited, TenantModel):
     """A status of posts, deals or clients.
 
     Its code and its name are unique within the account and the kind, without regard to case and to the number of blanks.
     """
 
     api_resource = Resource("status", _("Status"), _("Statuses"), icon="list-checks", collection="statuses")
+    audit_group = "status"
+    audited = (
+        *("kind", "code", "name", "color", "position", "closed", "on_roadmap"),
+        *("outcome", "probability", "pipeline_id", "rot_days"),
+    )
 
     class Kind(models.TextChoices):
         POST = "post"

@@ -164,4 +164,6 @@ class Tagged(Trashable):
         uses = Counter(name for row in rows for name in row.tags)
         account_id = rows[0].account_id
         tags = Tag.objects.filter(account_id=account_id, name__in=uses).values_list("id", "name")
-        TagCount.add(account_id, "tag_id", {id: uses[name] * number for id, name in tags}, kind=str(cls._meta.model_name))
+        TagCount.add(
+            account_id, "tag_id", {id: uses[name] * number for id, name in tags}, kind=str(cls._meta.model_name)
+        )

@@ -41,7 +41,7 @@ class TokenAuthentication(BaseAuthentication):
             throttling.count_wrong_token(request)
             raise AuthenticationFailed
         row.touch()
-        attach_account(request, row.user, row.account)
+        attach_account(request, row.user, row.account, token_label=row.label)
         return row.user, row
 
     @staticmethod

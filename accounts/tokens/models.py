@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit.models import record
 from accounts.users.models import User
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
@@ -38,6 +39,7 @@ class APITokenQuerySet(models.QuerySet["APIToken"]):
             raise FieldError("tokens", _("can't be more than 50; revoke one first"))
         return self.make(user, label=label, expires_at=expires_at)
 
+    @transaction.atomic(savepoint=False)
     def make(
         self, user: User, *, label: str, expires_at: datetime | None = None, token: str = ""
     ) -> tuple["APIToken", str]:
@@ -56,6 +58,8 @@ class APITokenQuerySet(models.QuerySet["APIToken"]):
             hint=token[:3],
             expires_at=expires_at,
         )
+        expiry = expires_at and expires_at.isoformat()
+        record(user.account_id, "token.created", target=row, user=user.id, expires_at=expiry)
         return row, token
 
     def find_by_token(self, token: str) -> "APIToken | None":

@@ -1,4 +1,4 @@
-"""The trash: the resources deleted in the last 30 days, and their restoration."""
+"""The trash: the deleted resources, and their restoration."""
 
 from typing import Any
 

@@ -1,4 +1,6 @@
-"""The settings page of the trash: the resources deleted in the last 30 days, and their restoration."""
+"""The settings page of the trash: the deleted resources, and their restoration."""
+
+from datetime import timedelta
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -13,7 +15,7 @@ from core.errors import FieldErrors
 from core.pages.base import redirect, safe_path
 from core.pages.errors import error_sentence
 from core.registry import registry
-from core.rows.trash import KEPT_FOR, restore, trash_contents
+from core.rows.trash import restore, trash_contents
 
 # The error if another resource has taken the name meanwhile.
 TAKEN = _("It can't be restored yet, as another one has its name now. Rename that one first.")
@@ -34,10 +36,11 @@ class TrashPage(SettingsPage):
         found = list(trash_contents(request.account, models, limit=page.stop)[page.start : page.stop])
         rows = found[: page.size]
         users = request.account.users.filter(id__in={row["trashed_by_id"] for row in rows})
+        kept_for = timedelta(days=request.account.trash_days)
         users_by_id = {user.id: user for user in users} if rows else {}
         for row in rows:
             row["kind"] = resources[row["resource"]]
-            row["by"], row["until"] = users_by_id.get(row["trashed_by_id"]), row["trashed_at"] + KEPT_FOR
+            row["by"], row["until"] = users_by_id.get(row["trashed_by_id"]), row["trashed_at"] + kept_for
         return self.render(rows=rows, page=page, more=len(found) > page.size, kind=kind, kinds=resources.values())
 
     def restore(self, request: UserRequest) -> HttpResponse:

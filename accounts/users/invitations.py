@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.audit.models import record
 from accounts.roles.models import Role, RoleMixin
 from accounts.users.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.users.names import check_visible
@@ -65,6 +66,7 @@ class InvitationQuerySet(models.QuerySet["Invitation"]):
                 "expires_at": now + Invitation.LIFETIME,
             },
         )
+        record(account.id, "invitation.sent", by=by, target=row, role=role)
         return row, secret
 
     def pending(self) -> Self:
@@ -114,6 +116,11 @@ class Invitation(TenantModel):
 
     def __str__(self) -> str:
         return self.email
+
+    @transaction.atomic(savepoint=False)
+    def revoke(self) -> None:
+        record(self.account_id, "invitation.revoked", target=self)
+        self.delete()
 
     def is_authorized_by(self, sender: RoleMixin) -> bool:
         """Return whether the sender may still give the role. Invitations of members stay valid when the sender loses rights."""

@@ -19,6 +19,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account, AgentsSee
+from accounts.audit.models import record
 from accounts.roles.models import ADMINS, TEAM, Role, RoleMixin
 from accounts.users.delivery import NotificationDelivery
 from accounts.users.invitations import Invitation
@@ -127,6 +128,7 @@ class UserQuerySet(models.QuerySet[Any]):
         check_without_website(login=login, name=values["name"])
         values |= {"login": login, "email": email, "password": make_password(password)}
         user: User = self.create(account=account, **values)
+        record(account.id, "user.created", target=user, role=user.role)
         return user
 
     def check_free(self, account_id: int, *, exclude_id: int | None = None, **names: str) -> None:
@@ -393,6 +395,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         # An unchanged login is not checked, because it may be older than the check for lookalikes.
         if fold(login) != self.login_key:
             User.objects.check_free(self.account_id, exclude_id=self.id, login=login)
+        if login != self.login:
+            record(self.account_id, "user.login_changed", by=self, target=self, before=self.login, after=login)
         self.change(login=login, name=name, **values)
 
     @transaction.atomic(savepoint=False)
@@ -400,6 +404,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         """Save the e-mail. Raise FieldErrors if it equals or looks like that of another user."""
         if fold_email(email) != self.email_key:
             User.objects.check_free(self.account_id, exclude_id=self.id, email=email)
+        if email != self.email:
+            record(self.account_id, "user.email_changed", by=self, target=self, before=self.email, after=email)
         self.change(email=email)
         self.reset_bounces()
         email_changed.send(User, user=self)
@@ -414,8 +420,9 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         # The lock keeps the group until the transaction ends.
         if group_id is not None and not self.account.user_groups.locked().filter(id=group_id).exists():
             raise FieldError("group_id", _("can't be found"), "missing")
-        self.group_id = group_id
+        former_id, self.group_id = self.group_id, group_id
         self._save("group_id")
+        self._record("group_changed", by, before=former_id, after=group_id)
 
     def record_bounce(self) -> None:
         """Count a permanent rejection of the e-mail address. At `MAX_BOUNCES`, stop sending notifications until `reset_bounces`."""
@@ -448,6 +455,9 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         if ends_access:
             self.tokens.filter(revoked_at=None).update(revoked_at=timezone.now())
             access_ended.send(User, user=self)
+        # A page keeps the session of its user. A link to set a password has none.
+        act = "password_reset" if keep_family is None else "password_changed"
+        self._record(act, self, ends_access=ends_access)
 
     def upgrade_password(self, password: str) -> None:
         """Hash the verified password with the current parameters, unless it was changed meanwhile."""

@@ -227,7 +227,7 @@ class UsersPage(CreatingPage, SettingsPage):
     def revoke(self, request: UserRequest) -> HttpResponse:
         row = self.find_invitation()
         if row is not None:
-            row.delete()
+            row.revoke()
             messages.success(request, _("%(email)s is no longer invited.") % {"email": row.email})
         return self.redirect_back()
 

@@ -4,12 +4,16 @@ from datetime import datetime
 from typing import Any, Self
 
 from django.db import models, transaction
+from django.dispatch import Signal
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core.errors import FieldError
 
 MAX_POSITION = 2**31 - 1
+
+# Sent in the transaction that moves a row among its siblings. Arguments: `row`.
+moved_among_siblings = Signal()
 
 
 class Ordered:
@@ -53,3 +57,5 @@ class Ordered:
         for row in moved:
             row.position, row.updated_at = positions[row.id], timezone.now()
         type(self).objects.bulk_update(moved, ["position", "updated_at"])
+        if moved:
+            moved_among_siblings.send(type(self), row=self)

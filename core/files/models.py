@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple, Self
 
 from django.apps import apps
 from django.conf import settings
@@ -24,9 +24,6 @@ from core.db.transactions import in_transaction
 from core.errors import FieldError, StoreUnavailable
 from core.files import store
 from core.tenants import TenantAccount
-
-if TYPE_CHECKING:
-    from obstore import ReadableFile
 
 MEBIBYTE = 1024 * 1024
 # A row whose bytes were not stored within this time expires.
@@ -136,8 +133,8 @@ class StoredFile(TenantModel):
         self.expires_at = expires_at
         self.save(update_fields=["size", "sha256", "expires_at"])
 
-    def open(self) -> "ReadableFile":
-        """Return a reader with `read` and `seek`."""
+    def open(self) -> BinaryIO:
+        """Return a file with `read` and `seek`, which the caller closes."""
         return store.open_file(self.key)
 
     def read(self, start: int = 0, length: int | None = None) -> Iterator[bytes]:

@@ -1,12 +1,13 @@
 """The store of the bytes of files: a directory, or a bucket of a store that speaks S3."""
 
+import io
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, BinaryIO
 
 import obstore
 from django.conf import settings
@@ -14,9 +15,6 @@ from obstore.exceptions import BaseError
 from obstore.store import LocalStore, S3Store
 
 from core.errors import StoreUnavailable
-
-if TYPE_CHECKING:
-    from obstore import ReadableFile
 
 logger = logging.getLogger("rostrum.files")
 
@@ -60,9 +58,33 @@ def read(key: str, start: int, end: int) -> Iterator[bytes]:
     return map(bytes, found.stream(CHUNK_SIZE))
 
 
-def open_file(key: str) -> "ReadableFile":
+class BucketReader(io.RawIOBase):
+    """A file of a bucket. obstore returns bytes of a type of its own, which other libraries do not accept."""
+
+    def __init__(self, key: str) -> None:
+        self.reader = obstore.open_reader(get_store(), key)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.reader.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self.reader.seek(offset, whence)
+
+
+def open_file(key: str) -> BinaryIO:
+    """Return a file with `read` and `seek`, which the caller closes."""
     with reporting_failures():
-        return obstore.open_reader(get_store(), key)
+        if (path := path_of(key)) is not None:
+            return path.open("rb")
+        return io.BufferedReader(BucketReader(key), CHUNK_SIZE)
 
 
 def path_of(key: str) -> Path | None:

@@ -20,7 +20,7 @@ from core.changes.models import CHANGE_RETENTION, Change
 from core.db.tenancy import account_of
 from core.jobs.queue import Job
 from core.jobs.registry import has_time_left, periodic_job
-from core.rows.trash import KEPT_FOR, Trashable
+from core.rows.trash import Trashable
 
 logger = logging.getLogger("rostrum.housekeeping")
 
@@ -47,11 +47,10 @@ def erase_rows(rows: "QuerySet[Any]") -> int:
 
 @periodic_job(minutes=60, offset=5, time_limit=TIME_LIMIT)
 def erase_trash() -> None:
-    """Erase resources that have been in the trash for more than 30 days."""
-    before = timezone.now() - KEPT_FOR
+    """Erase resources that have been in the trash for more days than their account has chosen."""
     for model in apps.get_models():
         if issubclass(model, Trashable):
-            erased = erase_in_batches(lambda model=model: model.objects.erase(before=before, limit=BATCH_SIZE))  # type: ignore[misc]
+            erased = erase_in_batches(lambda model=model: model.objects.erase(limit=BATCH_SIZE))  # type: ignore[misc]
             if erased:
                 logger.info("erased %d of %s from the trash", erased, model._meta.verbose_name_plural)
 

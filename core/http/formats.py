@@ -1,18 +1,19 @@
 """Parsers and the renderer of the Account API (JSON with exact decimals, and forms in bracket notation), and the selection of a format."""
 
+import hashlib
 import json
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from io import BytesIO
-from typing import IO, Any, NoReturn, TypeVar
+from typing import IO, Any, NoReturn, TypeVar, cast
 from urllib.parse import parse_qsl
 
 import orjson
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent
-from django.core.files.uploadhandler import FileUploadHandler
+from django.core.files.uploadhandler import FileUploadHandler, TemporaryFileUploadHandler
 from django.http import HttpRequest
 from django.http.multipartparser import MultiPartParser, MultiPartParserError
 from rest_framework.exceptions import ParseError, UnsupportedMediaType
@@ -74,6 +75,37 @@ class BodyParser(BaseParser):
         if media_type == MULTIPART:
             return nest(_read_multipart(body, request, text_encoding(charset) or "utf-8"))
         raise UnsupportedMediaType(media_type)
+
+
+class UploadParser(BodyParser):
+    """A parser that also accepts files in forms. They are on the disk, and have an attribute `sha256`."""
+
+    def parse(
+        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> Any:
+        request: Request = (parser_context or {})["request"]
+        if media_type_of(request) != MULTIPART:
+            return super().parse(stream, media_type, parser_context)
+        try:
+            fields, files = MultiPartParser(request.META, cast(BytesIO, stream), [_DigestingHandler()]).parse()
+        except MultiPartParserError as error:
+            raise ParseError(f"The form can't be read: {error}") from None
+        return nest([*fields.items(), *files.items()])  # type: ignore[list-item]  # a file is a value too
+
+
+class _DigestingHandler(TemporaryFileUploadHandler):
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        super().new_file(*args, **kwargs)
+        self.digest = hashlib.sha256()
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        self.digest.update(raw_data)
+        super().receive_data_chunk(raw_data, start)
+
+    def file_complete(self, file_size: int) -> Any:
+        file = super().file_complete(file_size)
+        file.sha256 = self.digest.hexdigest()  # type: ignore[union-attr]  # `new_file` has created it
+        return file
 
 
 def media_type_of(request: Request) -> str:

@@ -133,10 +133,15 @@ def fingerprint_of(request: Request, options: list[str]) -> bytes:
     """
     query = [pair for pair in parse_qsl(request.META["QUERY_STRING"], keep_blank_values=True) if pair[0] != "api_token"]
     body: object = request.data
+
+    def encode(value: object) -> str:
+        # A file of a form (`core.http.formats.UploadParser`) has a digest.
+        return getattr(value, "sha256", None) or repr(value)
+
     if isinstance(body, dict):
         body = {name: value for name, value in body.items() if name != "api_token"}
     try:
-        text = json.dumps([request.method, request.path, query, body, *options], sort_keys=True, default=repr)
+        text = json.dumps([request.method, request.path, query, body, *options], sort_keys=True, default=encode)
     except RecursionError:
         raise ParseError("The body is nested too deeply") from None
     return hashlib.sha256(text.encode()).digest()

@@ -1,11 +1,15 @@
-"""The trash: deleting a resource moves it there, and for 30 days it can be restored."""
+"""The trash: deleting a resource moves it there, and for the days that its account has chosen it can be restored."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from django.apps import apps
+from django.conf import settings
 from django.db import models, transaction
-from django.db.models import F, Q, Value
+from django.db.models import DurationField, Exists, ExpressionWrapper, F, OuterRef, Q, Subquery, Value
+from django.db.models.functions import Now
 from django.dispatch import Signal
 from django.utils import timezone
 
@@ -16,13 +20,31 @@ from core.errors import FieldError
 from core.rows.access import Access
 from core.tenants import TenantAccount, TenantUser
 
-KEPT_FOR = timedelta(days=30)
-
+# Sent after rows of a model were erased. Arguments: `account_id`, and `number`, that of the rows.
+erased = Signal()
 # Sent before rows are restored, in the transaction. Arguments: `rows`. A receiver raises FieldErrors if a row cannot be restored.
 restoring = Signal()
 
 
 Row = TypeVar("Row", bound="Trashable")
+
+# Functions that return a subquery with the rows of a model that the trash keeps, although their days are over.
+_kept: dict[str, list[Callable[[], "models.QuerySet[Any]"]]] = {}
+
+
+def keep_in_trash(model: type[models.Model], rows: Callable[[], "models.QuerySet[Any]"]) -> None:
+    """Register rows that the trash keeps longer. `rows` returns a subquery for a row of the model."""
+    _kept.setdefault(model._meta.label, []).append(rows)
+
+
+def days_are_over(model: type[models.Model]) -> Q:
+    """Return the condition of rows that have been in the trash for more days than their account has chosen."""
+    accounts = apps.get_model(settings.ACCOUNT_MODEL)._default_manager.filter(id=OuterRef("account_id"))
+    time = ExpressionWrapper(F("trash_days") * Value(timedelta(days=1)), output_field=DurationField())
+    condition = Q(trashed_at__lt=Now() - Subquery(accounts.values(time=time)))
+    for rows in _kept.get(model._meta.label, ()):
+        condition &= ~Q(Exists(rows()))
+    return condition
 
 
 class TrashableQuerySet(DerivingQuerySet[Row]):
@@ -39,12 +61,23 @@ class TrashableQuerySet(DerivingQuerySet[Row]):
         """
         return self.select_for_update(no_key=True, of=("self",))
 
-    def erase(self, *, before: datetime, limit: int) -> int:
-        """Erase at most `limit` rows that were moved to the trash before a time. Return the number of rows erased."""
-        due = self.filter(trashed_at__lt=before)
+    def erase(self, *, limit: int, before: datetime | None = None) -> int:
+        """Erase at most `limit` rows whose days in the trash are over, or which were moved there before a time.
+
+        Return the number of rows erased. Each row is erased in its own transaction, and `erased` is sent after all of them.
+        """
+        due = self.filter(days_are_over(self.model) if before is None else Q(trashed_at__lt=before))
         rows = due.order_by("trashed_at").values_list("account_id", "id")[:limit]
-        # Apply the filter of `due` again to each row, because the row may be restored meanwhile.
-        return sum(due.filter(account_id=account, id=id).erase_one() for account, id in rows)
+        numbers: Counter[int] = Counter()
+        try:
+            for account_id, id in rows:
+                # Apply the filter of `due` again to each row, because the row may be restored meanwhile.
+                numbers[account_id] += due.filter(account_id=account_id, id=id).erase_one()
+        finally:
+            for account_id, number in numbers.items():
+                if number:
+                    erased.send(self.model, account_id=account_id, number=number)
+        return numbers.total()
 
     def erase_one(self) -> int:
         """Erase the only row of this queryset, if it still exists. Return the number of rows erased."""

@@ -2,6 +2,7 @@
 
 from django.dispatch import receiver
 
+from accounts.attachments.holders import Holder, register_holder, rows_for_team
 from accounts.statuses.models import Status, outcome_changed
 from core.db.derived import insert_with, register
 from crm.deals.jobs import update_closed_at
@@ -9,6 +10,7 @@ from crm.deals.models import NEW_STAGES, STAGES, Deal
 
 insert_with(Deal, NEW_STAGES)
 register(STAGES)
+register_holder(Holder("deal", Deal, lambda account, user: rows_for_team(account, user, account.deals)))
 
 
 @receiver(outcome_changed)

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from accounts.audit.models import Audited
 from core.db.locks import LockableQuerySet
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.prepared import prepared
@@ -33,10 +34,12 @@ MAX_KEY_LENGTH = 64
 MAX_CHOICES = 200
 
 
-class FieldDefinition(Ordered, TenantModel):
+class FieldDefinition(Ordered, Audited, TenantModel):
     """A field that the account defines for its clients, contacts or deals. Its key and its label are unique for the resource."""
 
     api_resource = Resource("field_definition", _("Field"), _("Fields"), icon="text-cursor-input")
+    audit_group = "field_definition"
+    audited = ("resource", "key", "label", "type", "choices", "required", "in_lists")
 
     class Target(models.TextChoices):
         CLIENT = "client", _("Clients")
@@ -114,6 +117,7 @@ class FieldDefinition(Ordered, TenantModel):
         self._lock_account()
         # `Model.delete` would empty the primary key, and with it the account.
         self.account.field_definitions.filter(id=self.id).delete()
+        self.record("deleted")
         self._set_flags()
 
     def _lock_account(self) -> None:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.access.models import AccessQuerySet
+from accounts.attachments.models import Attachment
 from accounts.mentions.parsing import mentioned_team
 from accounts.users.models import User
 from core.db.tenancy import FoldedField
@@ -82,6 +83,9 @@ class Note(CRMResource):
     # The users of the team whom the content mentions.
     mentioned_user_ids = ArrayField(models.BigIntegerField(), default=list, editable=False)
 
+    # The text before a change that `assign` has made and `flush` has not written yet.
+    content_before: str | None = None
+
     search = Search(
         name_field="excerpt", long=("content",), filters=("creator_id", "updater_id", "kind"), is_ordered_by_name=False
     )
@@ -105,6 +109,15 @@ class Note(CRMResource):
         """Return whether the user may change the note or move it to the trash: its author and admins may."""
         return user.is_admin or user.id == self.creator_id
 
+    @classmethod
+    def flush(cls, rows: list[Self]) -> None:
+        super().flush(rows)
+        for row in rows:
+            if row.content_before is not None:
+                by_id, before = row.updater_id, row.content_before
+                Attachment.objects.follow_text(row, "note", row.content, before=before, by_id=by_id)
+                row.content_before = None
+
     def assign(self, values: dict[str, Any], *, by: User) -> None:
         """Set attributes from the validated values. Raise FieldError for a time in the future, and unless one link is set."""
         values = {name: value for name, value in values.items() if value is not None or name not in NEVER_NULL}
@@ -114,6 +127,7 @@ class Note(CRMResource):
             # A new link replaces a pending one, which responses show as null.
             values |= {f"trashed_{link}_id": None for link in LINKS}
         if "content" in values:
+            self.content_before = self.content
             values["mentioned_user_ids"] = mentioned_team(self.account, values["content"])
             values["excerpt"] = ExcerptField.derive(values["content"])
         super().assign(values, by=by)

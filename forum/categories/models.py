@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.audit.models import Audited
 from accounts.statuses.models import Status
 from core.db.ordering import MAX_POSITION, Ordered
 from core.db.prepared import prepared
@@ -70,8 +71,10 @@ def defaults_of_new_post(account_id: int, forum_id: int, by_team: bool, waits: b
     return categories.annotate(**annotations).values_list("id", *annotations)[:1]
 
 
-class Category(Ordered, TenantModel):
+class Category(Ordered, Audited, TenantModel):
     """A section of a forum. The team decides on the order of the sections."""
+
+    audit_group, audited = "category", ("name", "forum_id")
 
     MAX_PER_FORUM = 100
     # The number of posts that can be moved to another category when their category is erased.
@@ -149,6 +152,7 @@ class Category(Ordered, TenantModel):
                 raise FieldError("category", _("has more suggestions than can be moved at once"))
             self.posts().update(category_id=into.id, updated_at=timezone.now())
         Category.objects.filter(pk=self.pk).delete()
+        self.record("deleted", posts=post_count)
 
 
 def check_category_name(name: str) -> None:

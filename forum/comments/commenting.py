@@ -1,5 +1,6 @@
 """Writing, changing and approving the comments on a post, and the users whom they mention."""
 
+from contextlib import nullcontext
 from typing import Any, cast
 
 from django.db import transaction
@@ -8,6 +9,8 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.attachments.models import Attachment, names_attachments
+from accounts.audit.models import record
 from accounts.mentions.parsing import ids_in, names_in
 from accounts.users.models import User
 from core.db.prepared import insertion_of
@@ -80,11 +83,14 @@ class Commentable(LockablePost):
             approved=internal or not self.waits_for_approval(by, html=html),
         )
         insertion = insertion_of(Comment)
-        inserted = self.lock_and_insert(
-            INSERT_COMMENT.format(into=insertion.into, values=insertion.values, returning=insertion.returning),
-            [*insertion.values_of(comment), by.is_team],
-        )
-        insertion.complete(comment, cast("tuple[Any, ...]", inserted))
+        # Without attachments, the statement commits itself.
+        with transaction.atomic() if names_attachments(text) else nullcontext():
+            inserted = self.lock_and_insert(
+                INSERT_COMMENT.format(into=insertion.into, values=insertion.values, returning=insertion.returning),
+                [*insertion.values_of(comment), by.is_team],
+            )
+            insertion.complete(comment, cast("tuple[Any, ...]", inserted))
+            Attachment.objects.follow_text(comment, "comment", text, by_id=by.id)
         setattr(self, comment.count_column, getattr(self, comment.count_column) + 1)
         if comment.is_public:
             self.updated_at = comment.created_at
@@ -129,6 +135,7 @@ class Commentable(LockablePost):
         now = timezone.now()
         self.account.comment_versions.create(comment_id=comment.id, text=comment.comment, user_id=by.id, created_at=now)
         mentions = self._mentions_in(text, comment.user_id, edited_comment=comment)
+        Attachment.objects.follow_text(comment, "comment", text, before=comment.comment, by_id=by.id)
         comment.comment, comment.comment_html = text, render(text, mentions=mentions)
         comment.updated_at = comment.edited_at = now
         comment.edited_by_other = comment.edited_by_other or by.id != comment.user_id
@@ -152,6 +159,7 @@ class Commentable(LockablePost):
         now = timezone.now()
         # The follower of the change feed announces the activity again. Recipients who have a notification of it get no other one.
         self._set_approved(comment, True, announced=False, created_at=now)
+        record(self.account_id, "comment.approved", target=self, comment=comment.id)
         self._add_to_count("comments_cache", 0, updated_at=now)
 
     @transaction.atomic(savepoint=False)
@@ -159,6 +167,7 @@ class Commentable(LockablePost):
         """Erase a comment that waits for approval. Raise FieldError if it is approved. The caller must have locked the post."""
         if comment.approved:
             raise FieldError("comment", _("is approved"), "approved")
+        record(self.account_id, "comment.rejected", target=self, comment=comment.id)
         self.erase_comment(comment)
 
     def _set_approved(self, comment: Comment, approved: bool, **values: Any) -> None:

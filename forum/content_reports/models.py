@@ -14,6 +14,7 @@ from django.db.models.functions import RowNumber
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit.models import record
 from accounts.users.models import User
 from core.db.tenancy import TenantModel, foreign_object
 
@@ -64,10 +65,21 @@ class ContentReportQuerySet(models.QuerySet["ContentReport"]):
         self.filter(pk=report.pk).update(**values, created_at=timezone.now(), dismissed_at=None)
         return True
 
+    @transaction.atomic(savepoint=False)
     def dismiss(self, row: Any) -> None:
         """Dismiss all reports of a suggestion or a comment."""
         rows = self.filter(account_id=row.account_id, dismissed_at=None, **link_to(row))
-        rows.update(dismissed_at=timezone.now())
+        if number := rows.update(dismissed_at=timezone.now()):
+            record(row.account_id, "report.dismissed", reports=number, **link_to(row))
+
+    @transaction.atomic(savepoint=False)
+    def accept(self, post: Any, comment: Any, *, by: User) -> None:
+        """Delete a reported comment of a locked post, or else the suggestion itself."""
+        record(post.account_id, "report.accepted", by=by, **link_to(comment or post))
+        if comment is None:
+            post.trash(by=by)
+        else:
+            post.erase_comment(comment)
 
 
 class ContentReport(TenantModel):

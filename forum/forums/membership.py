@@ -19,6 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.audit.models import record
 from accounts.users.models import User
 from core.db.prepared import prepared
 from core.db.tenancy import FoldedField, TenantModel, account_of, foreign_object
@@ -67,6 +68,18 @@ class ForumMemberQuerySet(models.QuerySet["ForumMember"]):
             update_fields=["state"],
             batch_size=1000,
         )
+        for id in forum_ids:
+            record(account.id, "forum.members_added", forum=id, users=list(user_ids))
+
+    @transaction.atomic(savepoint=False)
+    def decide(self, account: Account, forum_id: int, *, admits: bool) -> int:
+        """Admit these people of a forum, or else remove them. Return their number."""
+        ids = list(self.select_for_update().values_list("user_id", flat=True))
+        rows = ForumMember.objects.filter(account_id=account.id, forum_id=forum_id, user_id__in=ids)
+        number = rows.update(state=ForumMember.State.MEMBER) if admits else rows.delete()[0]
+        if ids:
+            record(account.id, f"forum.members_{'added' if admits else 'removed'}", forum=forum_id, users=ids)
+        return number
 
     def add_pending(self, account: Account, forum_id: int) -> None:
         """List the members of the account who took part in a forum, the newest `MAX_PENDING`, for the team to decide."""

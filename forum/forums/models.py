@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.audit.models import Audited
 from accounts.hosts.models import Host
 from accounts.users.models import User
 from accounts.users.names import check_visible, looks_like_any
@@ -95,10 +96,13 @@ def first_category_name(account: Account) -> str:
         return gettext("General")
 
 
-class Forum(TenantModel):
+class Forum(Audited, TenantModel):
     """A forum. It has exactly one host. The default forum is also shown at the account's own address."""
 
     Access = membership.ForumAccess
+
+    audit_group = "forum"
+    audited = ("name", "description", "access", "segment_id", "approval", "host_id")
 
     MAX_PER_ACCOUNT = 100
 
@@ -267,9 +271,13 @@ class Forum(TenantModel):
     def replace_addresses(self, text: str) -> None:
         """Replace the list of e-mails and domains by the lines of a text. Raise FieldError for a line that is neither."""
         addresses = read_addresses(text)
-        self.account.forum_addresses.filter(forum_id=self.id).delete()
+        former = self.account.forum_addresses.filter(forum_id=self.id)
+        keys = set(former.values_list("address_key", flat=True))
+        former.delete()
         rows = [ForumAddress(account=self.account, forum_id=self.id, address=address) for address in addresses]
         ForumAddress.objects.bulk_create(rows)
+        if added_or_removed := keys ^ {row.address_key for row in rows}:
+            self.record("addresses_changed", addresses=sorted(added_or_removed))
 
     @property
     def addresses(self) -> str:
@@ -300,6 +308,7 @@ class Forum(TenantModel):
         self.account.forum_members.filter(forum_id=self.id).delete()
         self.account.forum_addresses.filter(forum_id=self.id).delete()
         Forum.objects.filter(pk=self.pk).delete()
+        self.record("deleted")
         Host.objects.release(self.account, self.host_id)
 
 

@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.account_creation.creation import account_created
+from accounts.audit import actions as audit
 from accounts.hosts.addresses import sites
 from accounts.hosts.models import Host
 from accounts.hosts.requests import is_admin
@@ -13,6 +14,8 @@ from core.pages.navigation import MenuEntry, register
 from forum.forums.membership import ForumMember
 from forum.forums.models import Forum
 
+audit.register("forum", _("Forum"), *audit.CRUD, "addresses_changed", "members_added", "members_removed")
+audit.register("category", _("Category"), *audit.CRUD, "moved")
 forums = Forum.objects
 sites.register(find_at_host=forums.find_at_host, get=forums.with_account, list_all=forums.with_hosts)
 register(

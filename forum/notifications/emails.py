@@ -193,7 +193,7 @@ def _thread(rows: list[Notification], sender: Sender) -> tuple[str, list[Block]]
     title = single_line(title_of(rows[0]))
     blocks = [Block("title", title)]
     for row in rows[:MAX_SHOWN]:
-        blocks += _event(row, MAX_QUOTE_LENGTH)
+        blocks += _event(row, MAX_QUOTE_LENGTH, sender.host)
     blocks += _rest(rows)
     # The button leads to the first event.
     blocks.append(Block("button", _label(rows), public_url(sender.host) + path_of(rows[0])))
@@ -228,13 +228,13 @@ def _digest(rows: list[Notification], senders: dict[int | None, Sender], sender:
     blocks = [Block("title", subject)]
     for group in groups.values():
         activity = group[0].activity
+        host = sender.host if activity.post is None else senders.get(activity.post.forum_id, sender).host
         if activity.post is not None or activity.kind == Activity.Kind.NOTE:
-            host = sender.host if activity.post is None else senders.get(activity.post.forum_id, sender).host
             blocks.append(Block("heading", single_line(title_of(group[0])), public_url(host) + path_of(group[0])))
         elif len(groups) > 1:
             blocks.append(Block("heading", _("New users")))
         for row in group:
-            blocks += _event(row, MAX_QUOTE_LENGTH_OF_DIGEST)
+            blocks += _event(row, MAX_QUOTE_LENGTH_OF_DIGEST, host)
     blocks += _rest(rows)
     blocks.append(Block("button", _("See all notifications"), public_url(sender.host) + reverse("forum-notifications")))
     return subject, blocks
@@ -251,8 +251,8 @@ def _digest_subject(rows: list[Notification], sender: Sender) -> str:
     return single_line(subject % {"n": number, "forum": sender.name, "name": rows[0].activity.user.public_name})
 
 
-def _event(row: Notification, max_length: int) -> list[Block]:
-    quote = quote_of(row, max_length=max_length)
+def _event(row: Notification, max_length: int, host: str) -> list[Block]:
+    quote = quote_of(row, max_length=max_length, base=public_url(host))
     blocks = [Block("text", f"{single_line(sentence_of(row.activity, row.reason))}.")]
     return [*blocks, Block("quote", quote)] if quote else blocks
 

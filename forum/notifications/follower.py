@@ -56,7 +56,10 @@ class NotificationFollower(ChangeFollower):
         ids = {
             change.id
             for change in changes
-            if change.resource == "post" and change.change == Change.Kind.CREATED and change.at > oldest and change.import_id is None
+            if change.resource == "post"
+            and change.change == Change.Kind.CREATED
+            and change.at > oldest
+            and change.import_id is None
         }
         if not ids:
             return

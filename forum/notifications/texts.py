@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy
 from accounts.statuses.models import status_name
 from forum.activities.models import Activity
 from forum.notifications.models import Notification, NotificationReason, note_source
-from forum.texts.markdown import as_plain_text, excerpt, truncate
+from forum.texts.markdown import as_plain_text, excerpt, truncate, with_base_url
 
 Kind = Activity.Kind
 MAX_EXCERPT_LENGTH = 300
@@ -76,9 +76,9 @@ def sentence_of(activity: Activity, reason: int) -> str:
     return str(KINDS[activity.kind][1] % names)
 
 
-def quote_of(notification: Notification, *, max_length: int) -> str:
-    """Return the beginning of the text of the activity with its lines and lists, or an empty text."""
-    return truncate(as_plain_text(_source_text(notification)), max_length)
+def quote_of(notification: Notification, *, max_length: int, base: str) -> str:
+    """Return the beginning of the text of the activity with its lines and lists, or an empty text. `base` is the URL of the forum."""
+    return truncate(with_base_url(as_plain_text(_source_text(notification)), base), max_length)
 
 
 def _source_text(notification: Notification) -> str:

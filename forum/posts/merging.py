@@ -15,6 +15,7 @@ from django.db.models.functions import Coalesce, NullIf
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit.models import record
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.errors import FieldError
@@ -77,6 +78,7 @@ class Mergeable(LockablePost):
         if status is not None and status.id != self.status_id:
             values |= {"status": status, "status_before_merge_id": self.status_id, "closed_before_merge": self.closed}
         self.write(values, by=by)
+        record(self.account_id, "post.merged", by=by, target=self, into=original.id)
 
     @transaction.atomic(savepoint=False)
     def undo_merge(self, *, by: User) -> None:
@@ -121,6 +123,7 @@ class Mergeable(LockablePost):
             if status is not None:
                 values |= {"status": status, "closed": self.closed_before_merge}
         self.write(values, by=by)
+        record(self.account_id, "post.undone", by=by, target=self, merged_into=original.id)
 
     def duplicates(self) -> models.QuerySet[Any]:
         """Return the posts that were merged into this one."""

@@ -7,6 +7,8 @@ from django.db.models import Case, F, Q, Value, When
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.attachments.models import Attachment
+from accounts.audit.models import record
 from accounts.statuses.models import Status
 from accounts.tags.models import Tagged
 from accounts.users.models import User
@@ -303,6 +305,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             values["response_user_id"] = by.id if values["response"] else None
             values["response_html"] = None if values["response"] is None else render(values["response"])
         texts = {"title": self.title, "content": self.content}
+        response_before = self.response
         is_reworded = any(values.get(name, text) != text for name, text in texts.items())
         self.updated_at = timezone.now()
         if by.is_team and not is_new and self.handled_at is None and not self.TRIAGE_FIELDS.isdisjoint(values):
@@ -334,6 +337,11 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                 )
             if not is_silent:
                 self._record_activities(change, before, by=by)
+        for part, name, text in (("", "content", texts["content"]), ("response", "response", response_before)):
+            if name in values:
+                attachments = Attachment.objects
+                text_before = None if is_new else text
+                attachments.follow_text(self, "post", values[name], before=text_before, by_id=by.id, part=part)
         if status is not None:
             self.status_code = status.code
 
@@ -363,6 +371,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             kinds.append(Activity.Kind.RESPONSE if change.response else Activity.Kind.STATUS)
         if self.approved and not was_approved:
             kinds.append(Activity.Kind.APPROVAL)
+            record(self.account_id, "post.approved", by=by, target=self)
         if self.responsible_id not in (None, responsible_id_before):
             kinds.append(Activity.Kind.ASSIGNMENT)
         names = {"before": change.from_name, "after": change.name} if change is not None and change.from_name else {}
@@ -419,6 +428,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         """Move the post to the trash. Raise FieldError if it is approved. The caller must have locked the row."""
         if self.approved:
             raise FieldError("post", _("is approved"), "approved")
+        record(self.account_id, "post.rejected", by=by, target=self)
         self.trash(by=by)
 
 

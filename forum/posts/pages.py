@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account
+from accounts.attachments.models import attached_files
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
@@ -193,6 +194,7 @@ def _posts(
         originals = account.posts.filter(id=OuterRef("duplicate_from_id"))
         annotations["original_title"] = Subquery(originals.values("title"))
     posts = account.posts.visible_in_forum(user).of_forum(forum_id).without_tasks().filter(id=id)
+    annotations["files"] = attached_files("post")
     found: QuerySet[Post] = posts.select_related("status").annotate(**annotations)[:1]
     return found
 
@@ -219,7 +221,7 @@ def _comments(account_id: int, post_id: int, start: int, size: int, author_id: i
     reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
     comments = account.comments.filter(post_id=post_id).visible_to(reader).order_by("created_at", "id")
     names = {name: F(f"user__{name}") for name in USER_COLUMNS}
-    return comments.annotate(**names)[start : start + size]
+    return comments.annotate(files=attached_files("comment"), **names)[start : start + size]
 
 
 # The pages that write
@@ -459,6 +461,6 @@ class DeletePage(ForumPage):
             return post
 
         post = in_transaction(trash)
-        message = _("“%(title)s” is deleted. For 30 days an admin can restore it.")
-        messages.success(request, message % {"title": post.title})
+        message = _("“%(title)s” is deleted. For %(days)d days an admin can restore it.")
+        messages.success(request, message % {"title": post.title, "days": request.account.trash_days})
         return redirect("forum-suggestions")

@@ -1,7 +1,17 @@
+from django.utils.translation import gettext_lazy as _
+
+from accounts.account.models import Account
+from accounts.attachments.holders import Holder, register_holder
+from accounts.audit import actions as audit
+from accounts.users.models import User
 from core.registry import newest_id
 from forum.forums.requests import ForumRequest
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
+
+audit.register("post", _("Suggestion"), "approved", "rejected", "merged", "undone")
+audit.register("comment", _("Comment"), "approved", "rejected")
+audit.register("report", _("Report of a text"), "accepted", "dismissed")
 
 
 def live_posts(request: ForumRequest) -> PostQuerySet:
@@ -9,6 +19,12 @@ def live_posts(request: ForumRequest) -> PostQuerySet:
     return request.account.posts.live().without_tasks().filter(duplicate_from_id=None)
 
 
+def visible_posts(account: Account, user: User | None) -> PostQuerySet:
+    rows: PostQuerySet = account.posts.visible_to(user)
+    return rows
+
+
+register_holder(Holder("post", Post, visible_posts, may_change=Post.may_be_changed_by, parts=("", "response")))
 Post.api_resource.samples |= {
     "post": lambda request: newest_id(live_posts(request)),
     "task": lambda request: newest_id(request.account.posts.tasks().accessible_to(request.user)),

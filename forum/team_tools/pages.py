@@ -12,6 +12,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
+from accounts.attachments.uploading import MAX_FORM_BYTES, take_files
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.roles.models import ASSIGNABLE
@@ -278,6 +279,7 @@ class ToolsPage(ResubmittableTeamPage):
 
     template_name = "forum/team_tools/team_page.html"
     actions = {"status": "change_status", "place": "change_place"}
+    max_body_bytes = MAX_FORM_BYTES
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         try:
@@ -335,6 +337,7 @@ class ToolsPage(ResubmittableTeamPage):
 
     def change_status(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find_even_if_trashed(id)
+        take_files(request, "response")
         form = self.status_form(post, request.POST)
 
         def act() -> None:

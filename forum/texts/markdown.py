@@ -45,6 +45,10 @@ MAX_STEPS = 6_000
 MAX_REFERENCE_LENGTH = 500
 MARKUP_CHARACTERS = re.compile(r"[\[\]()!|`*_~<>#&\\\n+-]")
 
+# The path of an attachment, and the address of its small picture in HTML.
+ATTACHMENT = re.compile(r"/app/attachments/[0-9]{1,18}/[^/?#\s\"'<>]+")
+SMALL_PICTURE = re.compile(ATTACHMENT.pattern + r"\?size=small")
+
 ALLOWED_TAGS: dict[str, AbstractSet[str]] = {
     **{f"h{level}": frozenset() for level in range(3, 7)},
     # Mentions are in <b>, which Markdown does not produce.
@@ -57,6 +61,7 @@ ALLOWED_TAGS: dict[str, AbstractSet[str]] = {
     "input": {"disabled", "checked"},
     "th": {"align"},
     "td": {"align"},
+    "img": {"src", "alt"},
 }
 
 # Attributes with the values that they may have: those of task lists.
@@ -84,7 +89,10 @@ def _align_cells(state: StateCore) -> None:
 
 
 def _link_images(state: StateCore) -> None:
-    """Replace images by links, so that browsers of readers do not contact other servers. Within a link, keep only the image's text."""
+    """Replace images by links, so that browsers of readers do not contact other servers. Within a link, keep only the image's text.
+
+    A picture that is attached to a text of the account stays, in a small size, in a link to the whole picture.
+    """
     for token in state.tokens:
         if token.children and any(child.type == "image" for child in token.children):
             token.children = list(_remove_images(token.children))
@@ -122,8 +130,11 @@ def _remove_images(tokens: list[Token]) -> Iterator[Token]:
         if link_depth or not address:
             yield text
         else:
+            shown = text
+            if ATTACHMENT.fullmatch(str(address)):
+                token.attrs["src"], shown = f"{address}?size=small", token
             attributes = {"href": address} | ({"title": token.attrs["title"]} if "title" in token.attrs else {})
-            yield from (Token("link_open", "a", 1, attrs=attributes), text, Token("link_close", "a", -1))
+            yield from (Token("link_open", "a", 1, attrs=attributes), shown, Token("link_close", "a", -1))
 
 
 def _mark_mentions(state: StateCore) -> None:
@@ -304,10 +315,18 @@ _parser.core.ruler.push("mark_mentions", _mark_mentions)
 _parser.block.ruler.before("table", "count", _count_block, {"alt": ["paragraph", "reference", "blockquote", "list"]})
 _parser.inline.ruler.before("text", "count", _count_inline)
 
+
+def _filter_attribute(tag: str, name: str, value: str) -> str | None:
+    """Remove the address of a picture that is not one of an attachment."""
+    return None if tag == "img" and name == "src" and not SMALL_PICTURE.fullmatch(value) else value
+
+
 _cleaner = nh3.Cleaner(
     tags=set(ALLOWED_TAGS),
     attributes={tag: set(names) for tag, names in ALLOWED_TAGS.items() if names},
     tag_attribute_values={tag: {name: set(allowed)} for tag, (name, allowed) in ALLOWED_VALUES.items()},
+    set_tag_attribute_values={"img": {"loading": "lazy"}},
+    attribute_filter=_filter_attribute,
     url_schemes={"http", "https", "mailto", "tel"},
     link_rel="nofollow ugc noopener",
 )
@@ -332,6 +351,11 @@ def render(text: str, *, mentions: Mapping[str, int | None] | None = None) -> st
         logger.error("A text could not be rendered: %s", type(error).__name__)
         return as_paragraphs(text)
     return html if len(html) <= MAX_HTML_LENGTH else as_paragraphs(text)
+
+
+def with_base_url(text: str, base: str) -> str:
+    """Return a plain text or HTML in which the addresses of attachments are absolute. `base` is the URL of a host, without a slash."""
+    return re.sub(rf"(?<=[(\"]){ATTACHMENT.pattern}", lambda match: base + match[0], text)
 
 
 def has_links(title: str, html: str) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, cast
 from django import forms
 from django.http import HttpResponse
 
+from accounts.attachments.uploading import MAX_FORM_BYTES, take_files
 from accounts.layout.forms import Form
 from core.errors import Throttled
 from core.http import throttling
@@ -39,6 +40,9 @@ class WritingPage(ResubmittablePage):
 
     access = "user"
     for_members = "always"
+    max_body_bytes = MAX_FORM_BYTES
+    # What identifies the files of the form, besides its other values.
+    sent_files: Mapping[str, object] = {}
     # Return the form. The arguments are those of its class.
     make_form: Callable[..., Any]
     # Save the text of a valid form. The further arguments are those of the path.
@@ -50,6 +54,7 @@ class WritingPage(ResubmittablePage):
         return self.request.user is not None and self.request.POST.get("act") == "preview"
 
     def process_form(self, **kwargs: Any) -> HttpResponse:
+        self.sent_files = take_files(self.request, "content")
         if self.wants_preview:
             return self.show_submitted(HTTPStatus.OK, **kwargs)
         form = self.make_form(self.request.POST)
@@ -83,7 +88,7 @@ class CreatingTextPage(CreatingPage, WritingPage):
         is_repeated = is_new_member(user) and self.created_row_id() is not None
         try:
             with nullcontext() if is_repeated else limit_new_member(self.request, user, kind):
-                row = self.create_once(form, creation, values)
+                row = self.create_once(form, creation, values, self.sent_files)
         except Throttled as refused:
             raise EarlyResponse(self.show_over_limit(form, refused, partial(self.show, form, **kwargs))) from None
         if row is None:

@@ -16,27 +16,31 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit.models import record
 from accounts.users.models import User
 from core.db.tenancy import TenantModel
 from core.db.transactions import in_transaction
 from core.errors import Conflict
-from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job, periodic_job, register_queue
+from core.jobs.registry import MAX_TIME_SLICE, RetryDelays, has_time_left, job, periodic_job, register_queue
 from core.registry import registry
 from core.rows.additional_fields import to_json
-from core.rows.trash import KEPT_FOR
 from core.rows.values import ValuesRow
 from crm.contacts.models import Contact
 from crm.resources.models import CRMResource
 from team.batches.restoring import (
     ADDED_COMMENTS,
+    ADDED_TO_POSTS,
     ADDED_VOTERS,
     Kept,
     RowChange,
     assign_restored,
     restorations,
+    split_name,
     values_of,
 )
 
+# How long a batch, or a merge, can be undone, even if the trash of the account is emptied earlier.
+UNDO_PERIOD = timedelta(days=30)
 # A batch without progress for this time is continued: its job may have failed too often.
 STALLED_AFTER = timedelta(minutes=15)
 # The maximum number of stalled batches of a kind that are continued at a time.
@@ -47,6 +51,9 @@ MAX_LEFT_ALONE = 100
 QUEUE = "batches"
 
 register_queue(QUEUE, threads=2, max_running=1)
+
+# A job that is interrupted, such as by an upgrade, goes on soon, even if that happens often. Its parts are written once.
+RETRY = RetryDelays(*[2] * 30, 60, 600)
 
 # The models of batches by the name of the model, which jobs have as an argument.
 batch_models: dict[str, "type[Batch]"] = {}
@@ -94,7 +101,7 @@ class BatchQuerySet(models.QuerySet[Any]):
         rows = self.model.row_model()._default_manager.filter(
             account_id=OuterRef("account_id"), batch_id=OuterRef("id")
         )
-        return self.filter(~Exists(rows), created_at__lt=timezone.now() - KEPT_FOR)
+        return self.filter(~Exists(rows), created_at__lt=timezone.now() - UNDO_PERIOD)
 
 
 class Batch(TenantModel):
@@ -166,6 +173,16 @@ class Batch(TenantModel):
     # The resource of the rows, if all are of one.
     resource: Any = ""
 
+    # The group of the actions in the audit log.
+    audit_group: ClassVar[str]
+
+    def audit_details(self) -> dict[str, object]:
+        """Return what the audit log records of the batch."""
+        raise NotImplementedError
+
+    def record_act(self, act: str, by: User | None = None) -> None:
+        record(self.account_id, f"{self.audit_group}.{act}", by=by, target=self, **self.audit_details())
+
     def apply(self, user: User) -> bool:
         """Process the next rows, record them, and return whether more rows follow."""
         raise NotImplementedError
@@ -196,10 +213,11 @@ class Batch(TenantModel):
             raise Conflict(_("It is finished already."))
         self.state, self.finished_at = self.State.CANCELLED, timezone.now()
         self.save_progress("state", "finished_at")
+        self.record_act("cancelled")
 
     @property
     def can_be_undone(self) -> bool:
-        return self.state in self.FINISHED and self.changed > 0 and self.created_at > timezone.now() - KEPT_FOR
+        return self.state in self.FINISHED and self.changed > 0 and self.created_at > timezone.now() - UNDO_PERIOD
 
     @transaction.atomic(savepoint=False)
     def undo(self, *, by: User) -> None:
@@ -217,6 +235,7 @@ class Batch(TenantModel):
         self.state, self.undone_by_id, self.failure = self.State.UNDOING, by.id, self.Failure.NONE
         self.position_resource, self.position = self.resource, 0
         self.save_progress("state", "undone_by_id", "failure", "position_resource", "position")
+        self.record_act("undone", by=by)
         self.run_or_defer(by)
 
     def run_or_defer(self, user: User) -> None:
@@ -334,7 +353,8 @@ def undo_rows(changes: "Sequence[tuple[Any, BatchRow]]", *, by: User) -> dict[in
     created, trashed, changed = [], [], []
     for row, stored in changes:
         if stored.result == RowResult.CREATED:
-            kept = [name for name, value in values_of(row, stored.after).items() if value != stored.after[name]]
+            names = [name for name in stored.after if split_name(name)[0] not in ADDED_TO_POSTS]
+            kept = [name for name, value in values_of(row, names).items() if value != stored.after[name]]
             results[row.id] = (RowResult.CHANGED_SINCE, [name for name in kept if name != "updated_at"] or kept)
             if not kept:
                 created.append(row)
@@ -447,10 +467,19 @@ class BatchRowQuerySet(models.QuerySet["BatchRow"]):
                 ],
             )
 
+    def trashed(self, resource: str) -> Self:
+        """Return the rows that batches moved to the trash and can restore, as the subquery for a row of an outer query."""
+        batches = self.model._meta.get_field("batch").related_model._default_manager
+        recent = batches.filter(
+            account_id=OuterRef("account_id"), id=OuterRef("batch_id"), created_at__gt=timezone.now() - UNDO_PERIOD
+        )
+        rows = self.to_undo().filter(Exists(recent), resource=resource, after__has_key="trashed_at")
+        return rows.filter(account_id=OuterRef("account_id"), target=OuterRef("id"))
+
     def outdated(self) -> Self:
         """Return the rows of batches that can't be undone any more."""
         batches = self.model._meta.get_field("batch").related_model._default_manager
-        old = batches.filter(created_at__lt=timezone.now() - KEPT_FOR)
+        old = batches.filter(created_at__lt=timezone.now() - UNDO_PERIOD)
         return self.filter(Exists(old.filter(account_id=OuterRef("account_id"), id=OuterRef("batch_id"))))
 
 
@@ -503,7 +532,7 @@ def process_part(kind: str, account_id: int, batch_id: int) -> bool:
     return in_transaction(act)
 
 
-@job(time_limit=300, queue=QUEUE, time_slice=MAX_TIME_SLICE)
+@job(time_limit=300, retry=RETRY, queue=QUEUE, time_slice=MAX_TIME_SLICE)
 def run_batch(*, kind: str, account_id: int, batch_id: int) -> None:
     """Process the rows of a batch, or of its undo, for one time slice. Each part is one transaction. Add a job for the rest."""
     follows = True

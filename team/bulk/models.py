@@ -71,8 +71,14 @@ class BulkChange(Batch):
         change.value = change.known_action.read(data, resource, account, by)
         change.save(force_insert=True)
         change.batch_rows.insert_pending(change, ids)
+        change.record_act("started", by=by)
         change.run_or_defer(by)
         return change
+
+    audit_group = "bulk_change"
+
+    def audit_details(self) -> dict[str, object]:
+        return {"resource": self.resource, "change": self.action, "value": self.value, "rows": self.total}
 
     @property
     def known_action(self) -> Action:

@@ -42,6 +42,9 @@ FROM_POST = Field("from_post_id", _("Number of the merged suggestion"), FieldTyp
 # Fields with the id of a row whose name the query annotates: the type of a field has no such rows (`team.fields.names.LINKS`).
 NAMED = frozenset({"category_id", "forum_id", "post_id", "contact_list_id"})
 
+# The key of the suggestions, whose list has filters and is a page of the forum.
+SUGGESTIONS = "suggestion"
+
 SUGGESTION_FIELDS = (
     ID,
     Field("title", _("Title"), FieldType.TEXT, required=True, in_lists=True),
@@ -180,7 +183,7 @@ EXPORTS: dict[str, ExportResource] = {
     resource.key: resource
     for resource in (
         *(ExportResource(key=declaration.resource, label=declaration.label) for declaration in LISTS.values()),
-        ExportResource(key="suggestion", label=_("Suggestions"), fields=SUGGESTION_FIELDS, texts={"kind": kind_name}),
+        ExportResource(key=SUGGESTIONS, label=_("Suggestions"), fields=SUGGESTION_FIELDS, texts={"kind": kind_name}),
         ExportResource(
             key="comment",
             label=_("Comments"),

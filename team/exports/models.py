@@ -18,10 +18,10 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.audit.models import record
 from accounts.users.models import User
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.time_limit import TooSlow, without_statement_timeout
-from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from core.files.models import StoredFile
 from core.jobs.registry import MAX_TIME_LIMIT, has_time_left, job, periodic_job, register_queue
@@ -42,11 +42,10 @@ MAX_CONTINUED = 100
 MAX_QUERY_LENGTH = 4000
 # The bytes of the file that are stored together.
 CHUNK_BYTES = 1024 * 1024
-# An account writes one file at a time. One of more than `LARGE` rows takes minutes, so it does not delay those of other accounts.
-QUEUE, LARGE_QUEUE, LARGE = "exports", "large exports", 100_000
+# An account writes one file at a time. With two threads, a long one does not delay the first one of another account.
+QUEUE = "exports"
 
 register_queue(QUEUE, threads=2, max_running=1)
-register_queue(LARGE_QUEUE, threads=2, max_running=1)
 
 
 class ExportQuerySet(models.QuerySet["Export"]):
@@ -146,6 +145,7 @@ class Export(TenantModel):
             raise FieldError("", _("The account has too many exports in progress"), "too_many")
         export.save(force_insert=True)
         write_export.defer(account_id=account.id, export_id=export.id)
+        record(account.id, "export.started", by=by, resource=export.resource or export.kind)
         return export
 
     def source(self, user: User) -> Source:
@@ -171,98 +171,93 @@ class Export(TenantModel):
             self.account.stored_files.filter(id=self.file_id).expire()
         self.delete()
 
+    def write(self, source: Source, file: BinaryIO, advance: Callable[[int], object] = lambda written: None) -> None:
+        """Write the rows of a source to a file. Call `advance` with the number of rows written so far."""
+
+        def chunks() -> Iterator[list[list[Any]]]:
+            written = 0
+            for chunk in source.chunks():
+                yield chunk
+                written += len(chunk)
+                advance(written)
+
+        if self.format == Format.CSV:
+            csv = CSVFormat(self.options.get("separator", ""), self.options.get("decimal_sign", ""))
+            file.writelines(csv.write(source.headings, chunks()))
+        else:
+            workbook = XLSXFormat(self.title)
+            workbook.write(file, source.headings, chunks())
+            self.notes = {"cut_number": workbook.cut_number, "cut_cells": workbook.cut_cells}
+
+    @property
+    def file_name(self) -> str:
+        return f"{self.resource or self.kind}s-{timezone.localdate().isoformat()}.{self.format}"
+
     # The methods of the job
 
-    def run(self, *, is_large: bool) -> None:
-        """Write and store the file, or defer that to the queue of large exports."""
+    def run(self) -> None:
+        """Write and store the file."""
         user = self.account.users.filter(id=self.author_id, is_active=True, role__in=User.TEAM).first()
         try:
             if user is None:
-                raise ExportFailedError(self.Failure.USER)
+                raise ExportEnd(self.Failure.USER)
             if self.attempts > MAX_ATTEMPTS:
-                raise ExportFailedError(self.Failure.ERROR)
+                raise ExportEnd(self.Failure.ERROR)
             user.account = self.account
             with translation.override(self.options["language"]), TemporaryFile() as file:
-                written = KINDS[self.kind].write(self, user, file, is_large)
+                content_type = KINDS[self.kind].write(self, user, file)
                 file.seek(0)
-                self.store(file, written)
-        except ExportFailedError as failed:
-            self.finish(self.State.FAILED, failure=failed.failure)
-        except LargeExportError:
-            write_export.defer(_queue=LARGE_QUEUE, account_id=self.account_id, export_id=self.id, is_large=True)
-        except ExportDiscardedError:
-            pass
+                self.store(file, content_type)
+        except ExportEnd as end:
+            # An export that was deleted stays so.
+            self.finish(self.State.FAILED, failure=end.failure)
 
-    def store(self, file: BinaryIO, written: "WrittenFile") -> None:
-        expires_at = timezone.now() + KEPT_FOR
+    def store(self, file: BinaryIO, content_type: str) -> None:
+        def chunks() -> Iterator[bytes]:
+            while chunk := file.read(CHUNK_BYTES):
+                self.advance(self.written)
+                yield chunk
+
+        values: dict[str, Any] = {"name": self.file_name, "content_type": content_type, "max_bytes": MAX_BYTES}
         try:
-            stored = StoredFile.objects.store(
-                self.account,
-                name=written.name,
-                chunks=self.chunks_of(file),
-                content_type=written.content_type,
-                max_bytes=MAX_BYTES,
-                expires_at=expires_at,
-            )
+            expires_at = timezone.now() + KEPT_FOR
+            stored = StoredFile.objects.store(self.account, chunks=chunks(), expires_at=expires_at, **values)
         except FieldErrors:
-            raise ExportFailedError(self.Failure.SPACE) from None
-        if not self.finish(
-            self.State.DONE, file_id=stored.id, notes=self.notes, written=self.written, total=self.total
-        ):
+            raise ExportEnd(self.Failure.SPACE) from None
+        progress = {"written": self.written, "total": self.total}
+        if not self.finish(self.State.DONE, file_id=stored.id, notes=self.notes, **progress):
             stored.expire()
 
-    def chunks_of(self, file: BinaryIO) -> Iterator[bytes]:
-        while chunk := file.read(CHUNK_BYTES):
-            self.advance(self.written)
-            yield chunk
-
     def advance(self, written: int) -> None:
-        """Store the progress, at most once in a second. Raise an exception if the export was discarded, or takes too long."""
+        """Store the progress, at most once in a second. Raise ExportEnd if the export was deleted, or takes too long."""
         self.written = written
         if not has_time_left():
-            raise ExportFailedError(self.Failure.TIME)
+            raise ExportEnd(self.Failure.TIME)
         if monotonic() - self.recorded_at >= 1:
             self.recorded_at = monotonic()
             if not self.record(written=written, total=self.total):
-                raise ExportDiscardedError
+                raise ExportEnd
 
     def record(self, **values: Any) -> int:
+        """Write columns. Return 0 if the export was deleted, or if another job has ended it."""
         rows = Export.objects.running().filter(account_id=self.account_id, id=self.id)
         return rows.update(**values, updated_at=timezone.now())
 
     def finish(self, state: str, **values: Any) -> int:
-        """End the export. Return 0 if it was discarded, or if another job has ended it."""
         now = timezone.now()
-        return in_transaction(lambda: self.record(state=state, finished_at=now, expires_at=now + KEPT_FOR, **values))
+        return self.record(state=state, finished_at=now, expires_at=now + KEPT_FOR, **values)
 
 
-class ExportFailedError(Exception):
-    """The file can't be written, and another attempt would not help."""
+class ExportEnd(Exception):
+    """The end of a job before the file is complete, with the failure that another attempt would not repair."""
 
-    def __init__(self, failure: str) -> None:
+    def __init__(self, failure: str = "") -> None:
         super().__init__(failure)
         self.failure = failure
 
 
-class ExportDiscardedError(Exception):
-    """The export was deleted while its file was written."""
-
-
-class LargeExportError(Exception):
-    """The file has so many rows that it belongs to the queue of large exports."""
-
-
-# Kinds
-
-
-@dataclass(frozen=True)
-class WrittenFile:
-    name: str
-    content_type: str
-
-
-# Write the file of an export, with what a user may access. The last argument tells whether the job runs in the queue of large exports.
-Writer = Callable[[Export, User, BinaryIO, bool], WrittenFile]
+# Write the file of an export, with what a user may access, and return its content type.
+Writer = Callable[[Export, User, BinaryIO], str]
 
 
 @dataclass(frozen=True)
@@ -279,43 +274,21 @@ def register_kind(key: str, label: str | Promise, write: Writer) -> None:
     KINDS[key] = ExportKind(label, write)
 
 
-def file_name(resource: str, format: str) -> str:
-    return f"{resource}s-{timezone.localdate().isoformat()}.{format}"
-
-
-def write_list(export: Export, user: User, file: BinaryIO, is_large: bool) -> WrittenFile:
+def write_list(export: Export, user: User, file: BinaryIO) -> str:
     """Write the rows of a list."""
-    format = Format(export.format)
+    limit = MAX_ROWS[Format(export.format)]
     try:
         source = export.source(user)
         with without_statement_timeout():
-            total = source.count(MAX_ROWS[format], time_limit_ms=JOB_TIME_LIMIT_MS)
+            export.total = source.count(limit, time_limit_ms=JOB_TIME_LIMIT_MS)
     except FieldErrors:
-        raise ExportFailedError(Export.Failure.FILTERS) from None
+        raise ExportEnd(Export.Failure.FILTERS) from None
     except TooSlow:
-        raise ExportFailedError(Export.Failure.TIME) from None
-    if total > MAX_ROWS[format]:
-        raise ExportFailedError(Export.Failure.ROWS)
-    if total > LARGE and not is_large:
-        raise LargeExportError
-    export.total = total
-
-    def chunks() -> Iterator[list[list[Any]]]:
-        written = 0
-        for chunk in source.chunks():
-            yield chunk
-            written += len(chunk)
-            export.advance(written)
-
-    if format == Format.CSV:
-        options = CSVFormat(export.options.get("separator", ""), export.options.get("decimal_sign", ""))
-        file.writelines(options.write(source.headings, chunks()))
-    else:
-        workbook = XLSXFormat(export.title)
-        workbook.write(file, source.headings, chunks())
-        if workbook.cut_number:
-            export.notes = {"cut_number": workbook.cut_number, "cut_cells": workbook.cut_cells}
-    return WrittenFile(file_name(export.resource, format), CONTENT_TYPES[format])
+        raise ExportEnd(Export.Failure.TIME) from None
+    if export.total > limit:
+        raise ExportEnd(Export.Failure.ROWS)
+    export.write(source, file, export.advance)
+    return CONTENT_TYPES[Format(export.format)]
 
 
 register_kind(LIST, _("List"), write_list)
@@ -325,13 +298,13 @@ register_kind(LIST, _("List"), write_list)
 
 
 @job(time_limit=MAX_TIME_LIMIT, queue=QUEUE)
-def write_export(*, account_id: int, export_id: int, is_large: bool = False) -> None:
+def write_export(*, account_id: int, export_id: int) -> None:
     """Write the file of an export from its beginning."""
     rows = Export.objects.running().filter(account_id=account_id, id=export_id)
     rows.update(attempts=F("attempts") + 1, written=0, updated_at=timezone.now())
     export = rows.select_related("account").first()
     if export is not None:
-        export.run(is_large=is_large)
+        export.run()
 
 
 @periodic_job(minutes=15)

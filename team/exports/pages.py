@@ -1,30 +1,34 @@
 """The pages of exports: the form that exports a list, the exports of the user, and the progress of one."""
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from http import HTTPStatus
+from tempfile import TemporaryFile
+from typing import IO, Any
 from urllib.parse import urlencode
 
 from django import forms
-from django.http import HttpRequest, HttpResponse
+from django.http import FileResponse, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
+from accounts.audit.models import record
 from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
-from core.files.responses import file_response
+from core.files.responses import file_response, in_pace
 from core.http import throttling
+from core.limits import leases
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from core.pages.templates import render_part
-from team.exports.api import ExportViewSet
-from team.exports.declarations import EXPORTS
-from team.exports.formats import CSVFormat, DecimalSign, Format, Separator
-from team.exports.models import MAX_QUERY_LENGTH, Export, ExportQuerySet, file_name
-from team.exports.responses import respond_with_file
+from team.exports.declarations import EXPORTS, SUGGESTIONS
+from team.exports.formats import CONTENT_TYPES, DecimalSign, Format, Separator
+from team.exports.models import CHUNK_BYTES, MAX_QUERY_LENGTH, Export, ExportQuerySet
 from team.exports.sources import ListSource, Source
 from team.lists.declarations import LISTS
 from team.lists.queries import ListQuery
@@ -34,6 +38,8 @@ from team.menu.pages import TeamPage, TeamRequest
 EXPORT = "export"
 # The maximum number of rows of a file that is the response. A job writes a longer one.
 MAX_IN_RESPONSE = 5000
+# The files of an account that requests write at a time.
+MAX_EXPORTS = 2
 # The id of the part of the page of an export that htmx refreshes.
 PROGRESS = "progress"
 OF_LANGUAGE = ("", gettext_lazy("As usual in the language"))
@@ -81,11 +87,12 @@ class ExportsPage(CreatingPage, TeamPage):
         page = self.read_page()
         found = list(exports_of(self.request).order_by("-id")[page.start : page.stop])
         context: dict[str, Any] = {"exports": found[: page.size], "page": page, "more": len(found) > page.size}
-        declaration = LISTS.get(form["resource"].value() or "")
-        if declaration is not None and (query := form["query"].value()):
+        resource, query = form["resource"].value() or "", form["query"].value()
+        if query and (resource in LISTS or resource == SUGGESTIONS):
             # The filters are those of one list.
             form.fields["resource"].widget = forms.HiddenInput()
-            context |= {"list_label": declaration.label, "list_path": f"{reverse(declaration.route)}?{query}"}
+            route = LISTS[resource].route if resource in LISTS else "forum-suggestions"
+            context |= {"list_label": EXPORTS[resource].label, "list_path": f"{reverse(route)}?{query}"}
         return self.render_form(form, **context)
 
     def post(self, request: TeamRequest) -> HttpResponse:
@@ -102,9 +109,7 @@ class ExportsPage(CreatingPage, TeamPage):
         except TooSlow:
             number = MAX_IN_RESPONSE + 1
         if number <= MAX_IN_RESPONSE:
-            options = CSVFormat(form.cleaned_data["separator"], form.cleaned_data["decimal_sign"])
-            name = file_name(export.resource, export.format)
-            return respond_with_file(request, request.account, sources[-1], export.format, options, name=name)
+            return respond_with_file(request, export, sources[-1])
         creation = Creation(
             create=lambda: Export.start(request.account, by=request.user, **form.columns_of_export()),
             rows=request.account.exports.visible_to(request.user),
@@ -118,12 +123,40 @@ class ExportsPage(CreatingPage, TeamPage):
 def export_selected(request: TeamRequest, query: ListQuery, ids: list[int]) -> HttpResponse:
     """Return the selected rows of a list, with its columns, as CSV."""
     throttling.count_export(request)
-    resource = query.declaration.resource
-    source = ListSource(resource, request.account, request.user, query)
+    source = ListSource(query.declaration.resource, request.account, request.user, query)
     source.ids = ids
-    return respond_with_file(
-        request, request.account, source, Format.CSV, CSVFormat(), name=file_name(resource, Format.CSV)
-    )
+    return respond_with_file(request, Export(account=request.account, resource=query.declaration.resource), source)
+
+
+def respond_with_file(request: TeamRequest, export: Export, source: Source) -> HttpResponse:
+    """Return the rows of a source, which `Source.count` has found, as a file."""
+    lease = leases.acquire(f"export:{request.account.id}", limit=MAX_EXPORTS)
+    if lease is None:
+        message = _("Your account is exporting as many lists as it may. Try again when one of them is complete.")
+        return error_response(request, HTTPStatus.TOO_MANY_REQUESTS, message=message, headers={"Retry-After": "10"})
+    record(request.account.id, "export.started", resource=export.resource, rows=export.total)
+    file = TemporaryFile()  # noqa: SIM115, `chunks_of` closes it
+    try:
+        export.write(source, file)
+    except BaseException:
+        file.close()
+        raise
+    finally:
+        lease.release()
+    headers = {
+        "Cache-Control": "private, no-store",
+        "Content-Disposition": f'attachment; filename="{export.file_name}"',
+        "Content-Length": str(file.tell()),
+    }
+    content_type = CONTENT_TYPES[Format(export.format)]
+    return FileResponse(chunks_of(file), content_type=content_type, headers=headers)  # type: ignore[return-value]  # the stubs have no common base
+
+
+def chunks_of(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the bytes of a file, unless the client reads them too slowly, and close the file."""
+    with file:
+        file.seek(0)
+        yield from in_pace(iter(partial(file.read, CHUNK_BYTES), b""))
 
 
 class ExportPage(TeamPage):
@@ -149,11 +182,13 @@ class ExportPage(TeamPage):
 
 
 class ExportFilePage(TeamPage):
-    """The file of an export. A program with a token gets it from the view of the API."""
+    """The file of an export. A program with a token gets it from `api_view`."""
+
+    api_view: Callable[..., HttpResponse] = None  # type: ignore[assignment]  # set by the route
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if self.request.user is None and ("HTTP_AUTHORIZATION" in request.META or "api_token" in request.GET):
-            return ExportViewSet.as_view({"get": "file"})(request, *args, **kwargs)
+            return self.api_view(request, *args, **kwargs)
         return super().dispatch(request, *args, **kwargs)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
@@ -161,9 +196,10 @@ class ExportFilePage(TeamPage):
         return file_response(request, export.file, inline=False)
 
 
-def render_suggestions_menu(request: PageRequest, parameters: dict[str, object]) -> SafeString | str:
-    """Return the form that exports the suggestions of a list with these parameters."""
+def render_suggestions_link(request: PageRequest, parameters: dict[str, object]) -> SafeString | str:
+    """Return the link to the form that exports the suggestions of a list with these parameters."""
     if request.user is None or not request.user.is_team or request.address.domain:
         return ""
     chosen = {name: value for name, value in parameters.items() if value not in ("", None)}
-    return render_part("team/exports/menu.html", {"resource": "suggestion", "query_text": urlencode(chosen)}, request)
+    path = reverse("team-exports", query={"resource": SUGGESTIONS, "query": urlencode(chosen)})
+    return format_html('<a class="button quiet" href="{}">{}</a>', path, _("Export"))

@@ -1,8 +1,8 @@
 from core.pages.navigation import register_panel
 from core.registry import newest_id, registry
-from team.exports.pages import render_suggestions_menu
+from team.exports.pages import render_suggestions_link
 
 registry.register_sample(
     "exports", "export", lambda request: newest_id(request.account.exports.visible_to(request.user))
 )
-register_panel("suggestions", render_suggestions_menu)
+register_panel("suggestions", render_suggestions_link)

@@ -31,7 +31,7 @@ from forum.lists.pages.base import DEFAULT_ORDER, Filters, read_order
 from forum.lists.queries import PostQuerySet
 from forum.lists.team_filters import TeamOrder, read_team_filter, team_orders
 from team.exports.columns import EXTERNAL_IDS, Column, Part, columns_of, shown_columns
-from team.exports.declarations import EXPORTS, NAMED, fields_of_export, names_of
+from team.exports.declarations import EXPORTS, NAMED, SUGGESTIONS, fields_of_export, names_of
 from team.exports.formats import Amount, PhoneText, join_list
 from team.fields.cells import currency_in, name_column, sums_text, value_in
 from team.fields.names import LINKS, Names
@@ -48,6 +48,27 @@ POST_PARAMETERS = ("forum_id", "category", "status", "kind", "tag", "order", "q"
 UNKNOWN = _("is not a filter of this list")
 
 
+def as_stored(value: Any) -> Any:
+    return value if isinstance(value, bool | int | date) else str(value)
+
+
+def as_list(value: Any) -> str:
+    return join_list([*map(str, value)]) if isinstance(value, list) else str(value)
+
+
+def as_number(value: Any) -> Any:
+    # An additional field may have numbers as texts, from the time before it was defined.
+    return str(value) if (number := to_decimal(value)) is None else number
+
+
+CONVERTERS: dict[FieldType, Callable[[Any], Any]] = {
+    FieldType.PHONE: PhoneText,
+    FieldType.TAGS: as_list,
+    FieldType.CHOICES: as_list,
+    FieldType.NUMBER: as_number,
+}
+
+
 def source_of(
     resource: str, query: str, *, account: Account, user: User, language: str | None = None, all_columns: bool = False
 ) -> "Source":
@@ -61,7 +82,7 @@ def source_of(
         if found.errors:
             raise FieldErrors(found.errors)
         return ListSource(resource, account, user, found, all_columns=all_columns)
-    if resource == "suggestion":
+    if resource == SUGGESTIONS:
         return SuggestionSource(resource, account, user, parameters, all_columns=all_columns)
     for name in parameters:
         raise FieldError(name, UNKNOWN, "unknown")
@@ -160,23 +181,11 @@ class Source:
     def converter(self, column: Column) -> Callable[[Any], Any]:
         """Return the function that converts a stored value, which is not None, to a value of a file."""
         zone, field = self.account.zone, column.field
-        match field.type:
-            case FieldType.TIME:
-                return lambda value: (
-                    (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(zone).replace(tzinfo=None)
-                )
-            case FieldType.PHONE:
-                return PhoneText
-            case FieldType.TAGS | FieldType.CHOICES:
-                return lambda value: join_list([*map(str, value)]) if isinstance(value, list) else str(value)
-            case FieldType.NUMBER:
-                # An additional field may have numbers as texts, from the time before it was defined.
-                return lambda value: str(value) if (number := to_decimal(value)) is None else number
-            case FieldType.BOOLEAN | FieldType.DATE | FieldType.USER | FieldType.STATUS:
-                return lambda value: value if isinstance(value, bool | int | date) else str(value)
-            case FieldType.CLIENT | FieldType.CONTACT | FieldType.DEAL:
-                return lambda value: value
-        return reason_text if field.name in REASON_NAMES else str
+        if field.type == FieldType.TIME:
+            return lambda time: (
+                (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(zone).replace(tzinfo=None)
+            )
+        return reason_text if field.name in REASON_NAMES else CONVERTERS.get(field.type, as_stored)
 
     def amount_of(self, value: Any, currency: str) -> Any:
         if value is None or (number := to_decimal(value)) is None:

@@ -7,7 +7,11 @@ from team.exports.pages import ExportFilePage, ExportPage, ExportsPage
 urlpatterns = [
     path("app/exports", ExportsPage.as_view(), name="team-exports"),
     path("app/exports/<id:id>", ExportPage.as_view(), name="team-export"),
-    path("app/exports/<id:id>/file", ExportFilePage.as_view(), name="team-export-file"),
+    path(
+        "app/exports/<id:id>/file",
+        ExportFilePage.as_view(api_view=ExportViewSet.as_view({"get": "file"})),
+        name="team-export-file",
+    ),
     path("app/exports.json", ExportViewSet.as_view(LIST | CREATE), name="team-json-exports"),
     path(
         "app/exports/<id:id>.json",

@@ -1,6 +1,7 @@
 """The pages of imports: the upload, the mapping of the columns, the preview, the progress and the result, and the wrong rows."""
 
 import hashlib
+from http import HTTPStatus
 from itertools import islice
 from typing import Any
 
@@ -16,29 +17,28 @@ from django.utils.translation import gettext as _
 
 from accounts.hosts.requests import PageRequest
 from core.db.transactions import in_transaction
+from core.error_responses import error_response
 from core.errors import Conflict, FieldErrors
-from core.files.models import MEBIBYTE
 from core.http import throttling
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.templates import render_part
 from core.rows.declared import FieldType
 from team.batches.models import BatchQuerySet, RowResult
-from team.exports.formats import CSVFormat, Format
-from team.exports.responses import stream_file
 from team.fields.forms import display
 from team.fields.names import LINKS, Names
 from team.import_pages.forms import ReadingForm, SettingsForm, UploadForm, encoding_name
+from team.imports.api import MAX_FORM_BYTES, faults_response
 from team.imports.fields import KIND_LABELS, ImportField, RowKind, fields_of
-from team.imports.models import MAX_FILE_BYTES, SHOWN_LINES, Import, ImportFault
+from team.imports.models import SHOWN_LINES, Import, ImportFault
 from team.menu.pages import ActionsPage, TeamPage, TeamRequest
 from team.spreadsheets.errors import file_error
 from team.spreadsheets.sheets import read_rows
 
 # The parts of pages that htmx refreshes.
 READING, SETTINGS, CHECK, PROGRESS = "reading", "settings", "check", "progress"
-# The number of rows of the file that the page shows, and of rows that are written together to the file of wrong rows.
-SAMPLE_LINES, CHUNK_LINES = 3, 500
+# The number of rows of the file that the page shows.
+SAMPLE_LINES = 3
 # The pages of the rows of a kind.
 ROUTES = {kind: f"team-{kind}" for kind in RowKind} | {RowKind.SUGGESTION: "forum-post"}
 
@@ -67,8 +67,7 @@ class ImportsPage(CreatingPage, TeamPage):
     """The imports, and the form for another one."""
 
     template_name = "team/import_pages/imports.html"
-    # The file, and the other fields of the form.
-    max_body_bytes = MAX_FILE_BYTES + MEBIBYTE
+    max_body_bytes = MAX_FORM_BYTES
 
     def get(self, request: TeamRequest) -> HttpResponse:
         return self.show(UploadForm(initial={"kinds": request.GET.getlist("kind")}))
@@ -352,12 +351,10 @@ class ImportFaultsPage(TeamPage):
         row = get_object_or_404(visible_imports(request).filter(faults__gt=0), id=id)
         row.account = request.account
         throttling.count_export(request)
-        rows = row.faulty_rows()
-        headings = next(rows)
-        chunks = iter(lambda: list(islice(rows, CHUNK_LINES)), [])
-        content = CSVFormat().write(headings, chunks)
-        name = f"{row.name.rpartition('.')[0] or row.name}-{_('errors')}.csv"
-        return stream_file(request, request.account, content, Format.CSV, name=name)
+        try:
+            return faults_response(row)
+        except Conflict as caught:
+            return error_response(request, HTTPStatus.CONFLICT, message=caught.message)
 
 
 def render_suggestions_link(request: PageRequest, parameters: dict[str, object]) -> SafeString | str:

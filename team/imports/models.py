@@ -33,9 +33,10 @@ from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
 from core.files.models import MEBIBYTE, StoredFile
 from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
-from core.rows.trash import KEPT_FOR
 from crm.clients.similar import find_similar
-from team.batches.models import QUEUE, Batch, BatchQuerySet, BatchRow, RowResult
+from team.batches.models import QUEUE, RETRY, UNDO_PERIOD, Batch, BatchQuerySet, BatchRow, RowResult
+from team.exports.formats import unguard
+from team.imports.combining import combine
 from team.imports.fields import NEW_FIELD, RowKind
 from team.imports.guessing import guess_settings
 from team.imports.lines import Line, LineReader
@@ -68,7 +69,7 @@ class ImportQuerySet(BatchQuerySet):
         """Return drafts that were not changed for long, and finished imports whose rows are erased already."""
         old_draft = Q(state=Import.State.DRAFT, updated_at__lt=timezone.now() - DRAFT_KEPT_FOR)
         rows = ImportRow.objects.filter(account_id=OuterRef("account_id"), batch_id=OuterRef("id"))
-        old = Q(created_at__lt=timezone.now() - KEPT_FOR) & ~Exists(rows) & ~Q(state=Import.State.DRAFT)
+        old = Q(created_at__lt=timezone.now() - UNDO_PERIOD) & ~Exists(rows) & ~Q(state=Import.State.DRAFT)
         return self.filter(old_draft | old)
 
 
@@ -120,13 +121,25 @@ class Import(Batch):
     def __str__(self) -> str:
         return self.name
 
+    audit_group = "import"
+
+    def audit_details(self) -> dict[str, object]:
+        return {"rows": self.total, "kinds": [kind.value for kind in self.plan().kinds]}
+
     # Reading the file
 
     @classmethod
     def upload(
-        cls, account: Account, *, by: User, name: str, chunks: Iterable[bytes], kinds: Sequence[str] = ()
+        cls,
+        account: Account,
+        *,
+        by: User,
+        name: str,
+        chunks: Iterable[bytes],
+        kinds: Sequence[str] = (),
+        in_job: bool = True,
     ) -> Self:
-        """Store a file, and convert it, or begin to in a job. Raise FieldErrors. Call this outside of a transaction."""
+        """Store a file, and convert it, with `in_job` in a job if it is large. Raise FieldErrors. Call this outside of a transaction."""
         if account.imports.drafts().count() >= MAX_DRAFTS:
             message = _("The account has {most} imports that were not started: delete some of them")
             raise FieldError("file", message, "too_many", {"most": MAX_DRAFTS})
@@ -136,17 +149,17 @@ class Import(Batch):
             chunks=chunks,
             content_type="application/octet-stream",
             max_bytes=MAX_FILE_BYTES,
-            expires_at=timezone.now() + KEPT_FOR,
+            expires_at=timezone.now() + UNDO_PERIOD,
         )
         row = cls(account=account, author_id=by.id, name=name[-255:], source_id=stored.id, state=cls.State.DRAFT)
         row.settings = {"kinds": [kind.value for kind in RowKind if kind.value in kinds]}
         in_transaction(lambda: row.save(force_insert=True))
         row.source = stored
-        row.convert_or_defer()
+        row.convert_or_defer(in_job=in_job)
         return row
 
-    def convert_or_defer(self) -> None:
-        if self.source.size <= SMALL_FILE_BYTES:
+    def convert_or_defer(self, *, in_job: bool = True) -> None:
+        if not in_job or self.source.size <= SMALL_FILE_BYTES:
             self.convert()
         else:
             read_import.defer(account_id=self.account_id, import_id=self.id)
@@ -170,7 +183,8 @@ class Import(Batch):
             with self.source.local_path() as path, TemporaryDirectory(prefix="rostrum-") as directory:
                 reading = detect(path, **wanted)
                 output = Path(directory) / "rows"
-                sheet = convert(path, reading, output)
+                combined = None if "sheet" in wanted else combine(path, reading, Path(directory))
+                sheet, service = combined or (convert(path, reading, output), "")
                 with output.open("rb") as file:
                     stored = StoredFile.objects.store(
                         self.account,
@@ -178,14 +192,14 @@ class Import(Batch):
                         chunks=iter(lambda: file.read(MEBIBYTE), b""),
                         content_type="application/x-ndjson",
                         max_bytes=MAX_SHEET_BYTES,
-                        expires_at=timezone.now() + KEPT_FOR,
+                        expires_at=timezone.now() + UNDO_PERIOD,
                     )
-            settings, format = guess_settings(self.account, sheet, kinds, admin=self.author_is_admin())
+            settings, recognized = guess_settings(self.account, sheet, kinds, admin=self.author_is_admin())
             values |= {
                 "reading": {**reading.as_json(), **wanted},
                 "sheet": sheet.as_json(),
                 "settings": {**settings.as_json(), "kinds": list(kinds)},
-                "format": format,
+                "format": service or recognized,
                 "total": sheet.rows,
                 "rows_id": stored.id,
                 "checked": None,
@@ -241,9 +255,12 @@ class Import(Batch):
 
     def plan(self, settings: ImportSettings | None = None) -> ImportPlan:
         """Return the plan of the import. Raise FieldErrors."""
+        self.check_read()
+        return plan_import(self.account, settings or self.parsed_settings, self.parsed_sheet)
+
+    def check_read(self) -> None:
         if not self.is_read:
             raise FieldError("file", _("is not read yet, or can't be read"), "unread")
-        return plan_import(self.account, settings or self.parsed_settings, self.parsed_sheet)
 
     def set_settings(self, settings: ImportSettings) -> None:
         """Store valid settings. The caller has locked the import. Raise FieldErrors or Conflict."""
@@ -286,8 +303,8 @@ class Import(Batch):
             transaction.set_rollback(True)
         return {**found, "lines": len(lines)}
 
-    def begin_check(self) -> None:
-        """Check all lines in a job. The caller has locked the import."""
+    def begin_check(self, *, in_job: bool = True) -> None:
+        """Check all lines in a job. The caller has locked the import. Without `in_job`, the caller checks them by `process_check`."""
         self.check_draft()
         self.checked = {"id": secrets.token_hex(8), "position": 0, "offset": 0, "line": None, "is_done": False}
         self.checked |= dict.fromkeys(("created", "changed", "unchanged", "faults", "duplicates"), 0) | {
@@ -298,7 +315,8 @@ class Import(Batch):
         for model in (ImportFault, ImportKey):
             model.objects.filter(account_id=self.account_id, import_id=self.id).delete()
         self.save_progress("checked")
-        check_import.defer(account_id=self.account_id, import_id=self.id, check_id=self.checked["id"])
+        if in_job:
+            check_import.defer(account_id=self.account_id, import_id=self.id, check_id=self.checked["id"])
 
     def check_part(self, user: User) -> bool:
         """Check the next lines, and return whether more follow. The caller has locked the import."""
@@ -423,8 +441,11 @@ class Import(Batch):
     # Starting
 
     @transaction.atomic(savepoint=False)
-    def start(self, *, by: User) -> None:
-        """Begin to write the lines. The caller has locked the import. Raise FieldErrors or Conflict."""
+    def start(self, *, by: User, in_job: bool = True) -> None:
+        """Begin to write the lines. The caller has locked the import. Raise FieldErrors or Conflict.
+
+        Without `in_job`, the caller writes them by `process_part`.
+        """
         self.check_draft()
         settings = self.define_fields(by)
         self.plan(settings)
@@ -436,13 +457,16 @@ class Import(Batch):
         names = ("state", "offset", "line", "position", "created_at", "settings", "faults")
         self.faults = 0
         self.save_progress(*names)
+        self.record_act("started", by=by)
         self.account.stored_files.filter(id__in=[self.source_id or 0, self.rows_id or 0]).update(
-            expires_at=timezone.now() + KEPT_FOR
+            expires_at=timezone.now() + UNDO_PERIOD
         )
-        self.run_or_defer(by)
+        if in_job:
+            self.run_or_defer(by)
 
     def define_fields(self, by: User) -> ImportSettings:
         """Define the new fields to which columns are mapped, such as `client.+number`. Return the settings with them. Raise FieldErrors."""
+        self.check_read()
         settings = self.parsed_settings
         header = self.sheet["header"]
         for heading, mapping in zip(header, settings.columns, strict=True):
@@ -468,7 +492,8 @@ class Import(Batch):
             if following is None:
                 return
             if row.number == following[0]:
-                yield [*row.cells, "; ".join(fault["message"] for fault in following[1])]
+                # As `unguard` is applied when the file is imported again.
+                yield [*map(unguard, row.cells), "; ".join(fault["message"] for fault in following[1])]
                 following = next(messages, None)
 
 
@@ -580,23 +605,28 @@ def read_import(*, account_id: int, import_id: int) -> None:
         row.convert()
 
 
-@job(time_limit=300, queue=QUEUE, time_slice=MAX_TIME_SLICE)
-def check_import(*, account_id: int, import_id: int, check_id: str) -> None:
-    """Check the lines of an import for one time slice. Add a job for the rest. A newer check ends this one."""
+def process_check(account_id: int, import_id: int, check_id: str) -> bool:
+    """Check the next lines of an import. Return whether more follow. A newer check ends this one."""
 
     def act() -> bool:
-        rows = Import.objects.locked().drafts().select_related("account").filter(account_id=account_id, id=import_id)
-        row = rows.first()
+        rows = Import.objects.locked().drafts().select_related("account", "rows")
+        row = rows.filter(account_id=account_id, id=import_id).first()
         if row is None or not row.checked or row.checked["id"] != check_id or row.checked["is_done"]:
             return False
         user = row.account.users.filter(id=row.author_id, is_active=True, role__in=User.TEAM).first()
-        if user is None:
+        if user is None or row.rows is None:
             return False
         user.account = row.account
         return row.check_part(user)
 
+    return in_transaction(act)
+
+
+@job(time_limit=300, retry=RETRY, queue=QUEUE, time_slice=MAX_TIME_SLICE)
+def check_import(*, account_id: int, import_id: int, check_id: str) -> None:
+    """Check the lines of an import for one time slice. Add a job for the rest."""
     follows = True
     while follows and has_time_left():
-        follows = in_transaction(act)
+        follows = process_check(account_id, import_id, check_id)
     if follows:
         check_import.defer(account_id=account_id, import_id=import_id, check_id=check_id)

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.users.models import User
+from core.api.fields import TagsField
 from core.db.tenancy import next_ids
 from core.errors import FieldError, FieldErrors
 from core.rows.trimmed import fold_email
@@ -64,6 +65,8 @@ class PostWriter(KindWriter):
         super().__init__(part, kind)
         self.members: dict[str, User] = {}
         self.pending: list[PendingPost] = []
+        # The tags of posts that are not written yet.
+        self.tags: dict[int, list[str]] = {}
 
     def find_rows(self) -> Any:
         rows = self.account.posts.live().accessible_to(self.user)
@@ -82,7 +85,7 @@ class PostWriter(KindWriter):
         data = super().resolve(line, row=row)
         tags = [*(data.get("tags") or ()), *self.settings.tags]
         if tags:
-            current = [] if row is None else row.tags
+            current = [] if row is None else self.tags.get(row.id, row.tags)
             data["tags"] = current + [name for name in dict.fromkeys(tags) if not has_tag(current, name)]
         if self.kind == RowKind.TASK and row is None:
             data.setdefault("task_kind", Post.TaskKind.TASK)
@@ -93,17 +96,15 @@ class PostWriter(KindWriter):
         further = {name: data.pop(name, None) for name in FURTHER}
         if is_new and further["source_id"]:
             data["additional_fields"] = {"source_id": further["source_id"]}
+        errors: list[FieldError] = []
         if not is_new and row._state.adding:
-            # An earlier line of the part creates the suggestion. This one adds a vote or a comment.
-            data = {}
-        serializer = PostSerializer(
-            None if is_new else row,
-            data=data,
-            partial=not is_new,
-            context={"account": self.account, "access": self.user.access},
-        )
-        errors = serializer.find_errors() if data else []
-        values = serializer.values
+            # An earlier line of the part creates the suggestion. This one adds a vote, a comment or a tag.
+            values = {"tags": TagsField().run_validation(data["tags"])} if "tags" in data else {}
+        else:
+            context = {"account": self.account, "access": self.user.access}
+            serializer = PostSerializer(None if is_new else row, data=data, partial=not is_new, context=context)
+            errors = serializer.find_errors()
+            values = serializer.values
         if further["approved"] is not None:
             values["approved"] = further["approved"]
         for name, read in (("voters", read_voters), ("comments", partial(read_comments, further=further))):
@@ -126,6 +127,8 @@ class PostWriter(KindWriter):
 
     def assign_values(self, row: Any, values: dict[str, Any], *, is_new: bool) -> None:
         values = dict(values)
+        if "tags" in values:
+            self.tags[row.id] = values["tags"]
         author = values.pop("author", None)
         if author is not None:
             values["user_id"] = self.member(*author).id

@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.access.models import AccessQuerySet
 from accounts.account.models import Account
+from accounts.audit.models import record
 from accounts.users.models import User
 from core.db import locks
 from core.db.tenancy import TenantModel, foreign_object
@@ -153,6 +154,7 @@ class Message(TenantModel):
         if self.state != self.State.SENDING:
             raise Conflict(_("The message is finished already."))
         self.end(self.State.CANCELLED)
+        record(self.account_id, "message.cancelled", target=self, sent=self.sent)
 
     def end(self, state: str, failure: str = "") -> None:
         self.state, self.failure = state, failure

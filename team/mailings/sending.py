@@ -21,6 +21,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account, Look
+from accounts.audit.models import record
 from accounts.hosts.names import full_name, public_url
 from accounts.mail import sending as mail
 from accounts.mail.sending import (
@@ -102,6 +103,7 @@ def start_message(message: Message, *, by: User, expected: int | None = None) ->
     message.started_at = message.updated_at = now
     message.save(force_insert=message._state.adding)
     MessageRecipient.objects.add(message, audience)
+    record(account.id, "message.sent", by=by, target=message, recipients=message.total)
     defer(message.account_id, message.id)
 
 

@@ -13,6 +13,7 @@ from django.db.backends.utils import CursorWrapper
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.attachments.models import Attachment
 from core.db.derived import add_keys, writing
 from core.errors import FieldError
 from crm.clients.models import Client
@@ -69,6 +70,7 @@ LINKS: dict[str, tuple[Link, ...]] = {
         *(Link(model, f"{resource}_id") for model in (other, Deal, Note, Post)),
         Link(UserLink, f"{resource}_id", unique_with="user_id"),
         VOTES[resource],
+        Link(Attachment, "row_id", condition=f"resource = '{resource}'"),
     )
     for resource, other in (("client", Contact), ("contact", Client))
 }

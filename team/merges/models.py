@@ -21,6 +21,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.access.models import AccessQuerySet
 from accounts.account.models import Account
+from accounts.audit.models import record
 from accounts.users.models import User
 from core.db.derived import compute_at_end
 from core.db.tenancy import TenantModel, foreign_object
@@ -30,6 +31,7 @@ from core.rows.additional_fields import additional_fields
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.resources.models import MAX_EXTERNAL_IDS, ExternallyIdentified, Pair
+from team.batches.models import UNDO_PERIOD
 from team.batches.restoring import COMPANIONS, RowChange, assign_restored, restorations, values_of
 from team.merges.comparison import Choice, ChosenValues, chosen_values, compared_fields
 from team.merges.merged_rows import MergedRow, add_to_lists, check_number, leave_lists, move_back, move_rows
@@ -56,6 +58,10 @@ class MergeQuerySet(AccessQuerySet[Any]):
     def active(self) -> Self:
         """Return the merges that were not undone."""
         return self.filter(undone_at=None)
+
+    def undoable(self) -> Self:
+        """Return the merges that are not undone, and whose `UNDO_PERIOD` is not over."""
+        return self.active().filter(created_at__gt=timezone.now() - UNDO_PERIOD)
 
     def of_kept(self, row: ExternallyIdentified) -> Self:
         """Return the merges of other rows into a row."""
@@ -99,6 +105,7 @@ class MergeQuerySet(AccessQuerySet[Any]):
         merged.trash(by=by)
         merge.write_values(kept, merged, values, by=by)
         merge.save(update_fields=["changes", "external_ids"])
+        record(account.id, f"{resource}.merged", by=by, target=merged, into=kept.id, merge=merge.id)
         TimelineEntry.objects.append("merge", [kept], by=by, data={"name": merged.name, "merge_id": merge.id})  # type: ignore[attr-defined]
         return merge
 
@@ -254,6 +261,7 @@ class Merge(TenantModel):
         self.undone_by_id = by.id
         self.save(update_fields=["undone_at", "undone_by_id", "updated_at", "unrestored_fields"])
         merged.restore()
+        record(self.account_id, f"{self.resource}.undone", by=by, target=merged, merged_into=kept.id, merge=self.id)
         TimelineEntry.objects.append("merge_undone", [kept], by=by, data={"name": merged.name, "merge_id": self.id})  # type: ignore[attr-defined]
         MergedRow.objects.filter(account_id=self.account_id, merge_id=self.id).delete()
 

@@ -1,12 +1,15 @@
 from collections.abc import Sequence
+from functools import partial
 
-from django.db.models import Model, QuerySet
+from django.db.models import Model, OuterRef, QuerySet
 from django.dispatch import receiver
+from django.utils.translation import gettext_lazy as _
 
+from accounts.audit import actions as audit
 from accounts.hosts.requests import UserRequest
 from core.errors import FieldError
 from core.registry import Sample, newest_id, registry
-from core.rows.trash import restoring
+from core.rows.trash import keep_in_trash, restoring
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.resources.models import ExternallyIdentified
@@ -29,6 +32,19 @@ for resource in MODELS:
 registry.register_sample(
     "merges", "merge", lambda request: newest_id(request.account.merges.active().accessible_to(request.user))
 )
+
+
+def undoable_merges(resource: str) -> QuerySet[Merge]:
+    """Return the subquery for the row of an outer query that was merged into another one."""
+    merged = {f"merged_{resource}_id": OuterRef("id")}
+    return Merge.objects.undoable().filter(account_id=OuterRef("account_id"), **merged)
+
+
+for resource, model in MODELS.items():
+    keep_in_trash(model, partial(undoable_merges, resource))
+
+audit.register("client", _("Client"), "merged", "undone")
+audit.register("contact", _("Contact"), "merged", "undone")
 
 
 @receiver(restoring, sender=Client)

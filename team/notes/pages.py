@@ -22,6 +22,8 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.attachments.models import attached_files
+from accounts.attachments.uploading import MAX_FORM_BYTES, take_files
 from accounts.layout.forms import Form
 from accounts.mentions.parsing import names_in
 from accounts.users.models import User
@@ -149,6 +151,8 @@ class ComposerForm(NoteForm):
 class Composer(CreatingPage, RecordsPage):
     """The part of the page of a record that creates notes and tasks."""
 
+    max_body_bytes = MAX_FORM_BYTES
+
     if TYPE_CHECKING:
 
         def find(self, id: int) -> CRMResource: ...
@@ -165,7 +169,8 @@ class Composer(CreatingPage, RecordsPage):
         return ComposerForm(initial={"kind": self.request.GET.get("compose")})
 
     def compose(self, id: int) -> HttpResponse:
-        row, form = self.find(id), ComposerForm(self.request.POST)
+        row, sent_files = self.find(id), take_files(self.request, "content")
+        form = ComposerForm(self.request.POST)
         if row.trashed_at is not None:
             raise Http404
         is_task = form.is_valid() and form.cleaned_data["kind"] == TASK
@@ -173,16 +178,18 @@ class Composer(CreatingPage, RecordsPage):
         if is_task:
             made = self.create_once(form, self.task_creation(id, form))
         else:
-            made = self.create_once(form, self.note_creation(id, form))
+            made = self.create_once(form, self.note_creation(id, form), further=sent_files)
         if made is None:
             return self.show(row, http_status=422, composer=form)
         messages.success(self.request, str(KINDS[form.cleaned_data["kind"]].saved))
         return redirect(self.declaration.row_route, id)
 
-    def lock_live(self, id: int) -> None:
-        """Lock the record. Raise Http404 if it is in the trash."""
-        if self.lock(id).trashed_at is not None:
+    def lock_live(self, id: int) -> CRMResource:
+        """Return the record, locked until the transaction ends. Raise Http404 if it is in the trash."""
+        row = self.lock(id)
+        if row.trashed_at is not None:
             raise Http404
+        return row
 
     def task_creation(self, id: int, form: ComposerForm) -> Creation[Post]:
         account, user = self.request.account, self.request.user
@@ -238,7 +245,8 @@ def with_people(notes: QuerySet[Note]) -> QuerySet[Note]:
     mentioned = users.filter(EqualsAny("id", OuterRef("mentioned_user_ids")))
     author = users.filter(id=OuterRef("creator_id")).values(person=JSONObject(login="login", name="name"))[:1]
     columns = JSONObject(id="id", login_key="login_key", name="name")
-    return notes.annotate(author=author, mentioned=ArraySubquery(mentioned.values(person=columns)))
+    people = {"author": author, "mentioned": ArraySubquery(mentioned.values(person=columns))}
+    return notes.annotate(files=attached_files("note"), **people)
 
 
 def as_shown(note: Note, user: User) -> dict[str, object]:
@@ -318,6 +326,7 @@ class EditNotePage(NotePage):
 
     template_name = "team/notes/note_form.html"
     actions = {"": "save"}
+    max_body_bytes = MAX_FORM_BYTES
 
     def find_own(self, id: int) -> Note:
         note = self.find(id)
@@ -334,7 +343,9 @@ class EditNotePage(NotePage):
         return self.show(note, form=EditNoteForm(initial=initial))
 
     def save(self, id: int) -> HttpResponse:
-        note, form = self.find_own(id), EditNoteForm(self.request.POST)
+        note = self.find_own(id)
+        take_files(self.request, "content")
+        form = EditNoteForm(self.request.POST)
         if not form.is_valid() or not self.submit_form(form, lambda: self.write(id, form)):
             return self.show(note, http_status=422, form=form)
         messages.success(self.request, _("The note is saved."))

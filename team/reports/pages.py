@@ -5,6 +5,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 
+from accounts.audit.models import record
 from accounts.statuses.models import pipeline_name
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
@@ -42,6 +43,7 @@ class ReportPage(TeamPage):
         except TooSlow:
             table = None
         if table is not None and request.GET.get("format") == "csv":
+            record(request.account.id, "export.started", report=report.name)
             return csv_response(report, table)
         return self.render(
             http_status=422 if errors else 200,

@@ -91,22 +91,21 @@ def _detect_single_byte(file: BinaryIO) -> str:
     return next((name for name in ENCODINGS if codecs.lookup(name).name == found), "cp1252")
 
 
-def decode(file: BinaryIO, encoding: str) -> TextIO:
-    """Return the text of a file. A byte that the encoding does not have becomes a lone surrogate."""
-    codec = {"utf-16-le": "utf-16", "utf-16-be": "utf-16"}.get(encoding) if _has_mark(file) else None
-    return io.TextIOWrapper(file, codec or encoding, errors="surrogateescape", newline="")
-
-
-def _has_mark(file: BinaryIO) -> bool:
+def decode(file: BinaryIO, encoding: str, errors: str = "surrogateescape") -> TextIO:
+    """Return the text of a file. By default, a byte that the encoding does not have becomes a lone surrogate."""
     # Both `BufferedReader` and `ZipExtFile` have this method.
     start: bytes = file.peek(4)  # type: ignore[attr-defined]
-    return start.startswith(tuple(BYTE_ORDER_MARKS))
+    has_mark = start.startswith(tuple(BYTE_ORDER_MARKS))
+    codecs_with_mark = {"utf-8": "utf-8-sig", "utf-16-le": "utf-16", "utf-16-be": "utf-16"}
+    return io.TextIOWrapper(
+        file, codecs_with_mark.get(encoding, encoding) if has_mark else encoding, errors, newline=""
+    )
 
 
 def read_sample(file: BinaryIO, encoding: str) -> tuple[str, bool]:
     """Return the text of the first `SAMPLE_BYTES`, and whether this is the whole file."""
     data = file.read(SAMPLE_BYTES + 1)
-    with decode(io.BufferedReader(io.BytesIO(data[:SAMPLE_BYTES])), encoding) as text:
+    with decode(io.BufferedReader(io.BytesIO(data[:SAMPLE_BYTES])), encoding, "replace") as text:
         return text.read(), len(data) <= SAMPLE_BYTES
 
 
@@ -121,7 +120,7 @@ def detect_quote(sample: str) -> str:
 
 def detect_separator(sample: str, quote: str, *, is_whole: bool) -> str:
     """Return the separator that gives the most columns of constant width. Without one, there is one column: return ""."""
-    if hint := re.match(r"\ufeff?sep=(.)\r?\n", sample, re.IGNORECASE):
+    if hint := re.match(r"sep=([^\w\s\"']|\t)\r?\n", sample, re.IGNORECASE):
         return hint[1]
     best, found = (False, 0, 0.0), ""
     for separator in SEPARATORS:
@@ -174,4 +173,4 @@ def read_records(file: TextIO, separator: str, quote: str) -> Iterator[list[str]
     except csv.Error:
         raise Refused("cell_or_quote", row=number + 1) from None
     except UnicodeDecodeError:
-        raise Refused("undecodable", row=number + 1, column="", byte="") from None
+        raise Refused("binary", row=number + 1) from None

@@ -1,9 +1,13 @@
 """Uploaded tables: CSV and other text with separators, XLSX, and ZIP files with tables.
 
-reading = detect(path)                      # or detect(path, encoding="cp1250", sheet="Clients")
-sheet = convert(path, reading, output)      # writes the canonical file (`sheets`)
+    reading = detect(path)                      # or detect(path, encoding="cp1250", sheet="Clients")
+    sheet = convert(path, reading, output)      # writes the canonical file (`sheets`)
+
+The format is detected by the contents of a file, never by its name.
 """
 
+import errno
+import re
 import struct
 import subprocess
 import sys
@@ -12,7 +16,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any, BinaryIO, Self, cast
 
 import orjson
@@ -33,25 +37,18 @@ from team.spreadsheets.sheets import Refused, Sheet, column_letters, looks_like_
 MAX_BYTES = 200_000_000
 # The directory of a ZIP file is read as a whole.
 MAX_DIRECTORY_BYTES = 1_000_000
-PROCESS_TIMEOUT = 120
+# The process has a limit of its own for the time of the processor.
+PROCESS_TIMEOUT = 300
 ROOT = Path(__file__).parents[2]
 # The first bytes of files that are no tables, although they may be text.
-OTHER_FORMATS = (
-    *(
-        b"%PDF",
-        b"\x89PNG",
-        b"\xff\xd8\xff",
-        b"GIF8",
-        b"\xd0\xcf\x11\xe0",
-        b"\x1f\x8b",
-        b"{\\rtf",
-        b"Rar!",
-        b"7z\xbc\xaf",
-        b"BZh",
-    ),
-    *(b"<!doctype", b"<html", b"<?xml", b"<table"),
+OTHER_FORMATS = re.compile(
+    rb"\s*(?:%PDF|\x89PNG|\xff\xd8\xff|GIF8|\xd0\xcf\x11\xe0|\x1f\x8b|\{\\rtf|Rar!|7z\xbc\xaf|BZh|<!doctype|<html|<\?xml|<table)",
+    re.IGNORECASE,
 )
-TABLE_NAMES = (".csv", ".tsv", ".tab", ".txt", ".json")
+# What `zipfile` raises for a damaged file.
+ZIP_ERRORS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OverflowError, RuntimeError, UnicodeDecodeError)
+# Not the hidden files that some systems add.
+TABLE_NAME = re.compile(r"(?!.*(?:^|/)(?:\.|__MACOSX)).+\.(?:csv|tsv|tab|txt|json)", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,12 @@ def _field_errors() -> Iterator[None]:
         yield
     except Refused as error:
         raise file_error(error.code, error.params) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError):
+    except ZIP_ERRORS:
+        raise file_error("broken", {}) from None
+    except OSError as error:
+        # A ZIP file refers to a place before its start.
+        if error.errno != errno.EINVAL:
+            raise
         raise file_error("broken", {}) from None
 
 
@@ -102,7 +104,7 @@ def detect(
         raise Refused("too_large", limit=MAX_BYTES // 1_000_000)
     if encoding and encoding not in (*ENCODINGS, "utf-8-sig"):
         raise Refused("unknown_encoding")
-    if separator and (len(separator) > 1 or separator in '\r\n"\0'):
+    if separator and (len(separator) > 1 or separator in "\r\n\0\"'"):
         raise Refused("invalid_separator")
     reading = _detect_format(path)
     if sheet and reading.format == "zip" and sheet not in reading.sheets:
@@ -138,7 +140,7 @@ def _detect_format(path: Path) -> Reading:
     if not start:
         raise Refused("empty")
     if not start.startswith(b"PK\x03\x04"):
-        if start.lstrip().lower().startswith(tuple(mark.lower() for mark in OTHER_FORMATS)):
+        if OTHER_FORMATS.match(start):
             raise Refused("unknown_format")
         return Reading("text", [], "")
     _check_directory(path)
@@ -148,7 +150,7 @@ def _detect_format(path: Path) -> Reading:
         return Reading("xlsx", [], "")
     if "mimetype" in parts or "[Content_Types].xml" in parts:
         raise Refused("unknown_format")
-    tables = [part for name, part in parts.items() if name.lower().endswith(TABLE_NAMES) and not _is_hidden(name)]
+    tables = [part for name, part in parts.items() if TABLE_NAME.fullmatch(name)]
     if not tables:
         raise Refused("no_table")
     if any(part.flag_bits & 1 for part in tables):
@@ -159,10 +161,6 @@ def _detect_format(path: Path) -> Reading:
         raise Refused("broken")
     names = [part.filename for part in tables]
     return Reading("zip", names, names[0])
-
-
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
 
 
 def _check_directory(path: Path) -> None:
@@ -206,16 +204,11 @@ def _detect_text(path: Path, reading: Reading, encoding: str | None, separator: 
     with _open(path, reading) as file, decode(file, encoding) as text:
         records = read_records(text, separator, quote)
         if is_mixed:
-            number, cells = next(
-                (number, cells) for number, cells in enumerate(records, 1) if any(map(_has_surrogate, cells))
-            )
-            raise Refused("mixed_encodings", **undecodable(number, cells).params)
+            # The first row with such a byte.
+            places = (undecodable(number, cells) for number, cells in enumerate(records, 1))
+            raise Refused("mixed_encodings", **next(filter(None, places), {"row": 1, "column": "A", "byte": "?"}))
         first = next((cells for cells in records if any(cells)), [])
     return replace(reading, has_header=looks_like_header(first))
-
-
-def _has_surrogate(text: str) -> bool:
-    return not text.isascii() and any("\udc80" <= sign <= "\udcff" for sign in text)
 
 
 def _needs_process(reading: Reading) -> bool:
@@ -232,11 +225,12 @@ def _run_process(
         "has_header": has_header,
         "output": str(output.absolute()) if output else "",
     }
-    command = [sys.executable, "-m", "team.spreadsheets.xlsx", orjson.dumps(task).decode()]
+    command = [sys.executable, "-m", "team.spreadsheets.xlsx"]
+    # The environment of the service has its secrets.
+    environment = {"PYTHONPATH": str(ROOT)}
     try:
-        # The environment of the service has its secrets.
         done = subprocess.run(  # noqa: S603
-            command, capture_output=True, timeout=PROCESS_TIMEOUT, env={"PYTHONPATH": str(ROOT)}, check=True
+            command, input=orjson.dumps(task), capture_output=True, timeout=PROCESS_TIMEOUT, env=environment, check=True
         )
     except (subprocess.TimeoutExpired, subprocess.CalledProcessError):
         # The memory or the time was not enough.

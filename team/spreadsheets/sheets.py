@@ -4,6 +4,8 @@ Each row after the header is a line with a JSON list of texts. An empty row is a
 of the row. A list can be shorter than the header. It is longer if the row has more cells than the header.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any, BinaryIO, NamedTuple, Self
 
 import orjson
 
-from team.spreadsheets.values import EMAIL, NUMBER_FORMATS, URL, VALUE_TYPES
+from team.spreadsheets.values import EMAIL, NARROWER_TYPES, NUMBER_FORMATS, URL, VALUE_TYPES
 
 MAX_ROWS = 1_000_000
 MAX_COLUMNS = 1_000
@@ -27,6 +29,7 @@ SAMPLE_ROWS = 100
 CHUNK_CELLS, KNOWN_TEXTS = 40_000, 200_000
 # The size of the lines that are written together.
 CHUNK_BYTES = 4_000_000
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Refused(Exception):
@@ -114,7 +117,7 @@ def looks_like_header(cells: Sequence[str]) -> bool:
     """Return whether the first row can be a header: it has no address, and not only numbers."""
     filled = [text.strip() for text in cells if text.strip()]
     numbers = [format.pattern for format in NUMBER_FORMATS.values()]
-    dates = [value_type.matches for name, value_type in VALUE_TYPES.items() if name.startswith("date:")]
+    dates = [matches for name, matches in VALUE_TYPES.items() if name.startswith("date:")]
     if all(any(number.fullmatch(text) for number in numbers) for text in filled):
         return False
     return not any(
@@ -166,11 +169,10 @@ class _Column:
         stripped = [text.strip() if len(text) <= MAX_TYPED_LENGTH else "" for text in fresh]
         misfits = self.statistics.misfits
         for name in self.candidates:
-            value_type = VALUE_TYPES[name]
-            if value_type.includes and value_type.includes not in misfits:
-                continue
-            if not all(map(value_type.matches, stripped)):
-                text = next(text for text, value in zip(fresh, stripped, strict=True) if not value_type.matches(value))
+            matches, narrower = VALUE_TYPES[name], NARROWER_TYPES.get(name)
+            # Until a value is not of the narrower type, all values are of both.
+            if (narrower is None or narrower in misfits) and not all(map(matches, stripped)):
+                text = next(text for text, value in zip(fresh, stripped, strict=True) if not matches(value))
                 misfits[name] = (text[:MAX_TYPED_LENGTH], numbers[texts.index(text)])
         self.candidates = [name for name in self.candidates if name not in misfits]
         if len(self.known) < self.max_known:
@@ -221,13 +223,9 @@ class SheetWriter:
             raise Refused("too_many_columns", columns=len(cells), limit=MAX_COLUMNS)
         cells = cells[:MAX_COLUMNS]
         names = [" ".join(text.split())[:MAX_HEADER_LENGTH] if self.has_header else "" for text in cells]
-        places: dict[str, list[str]] = {}
-        for index, name in enumerate(names):
-            if name:
-                places.setdefault(name, []).append(column_letters(index))
-        for name, letters in places.items():
-            if len(letters) > 1:
-                self.sheet.warnings.append({"code": "duplicate_header", "name": name, "columns": ", ".join(letters)})
+        for name in [name for name, number in Counter(names).items() if name and number > 1]:
+            letters = ", ".join(column_letters(index) for index, each in enumerate(names) if each == name)
+            self.sheet.warnings.append({"code": "duplicate_header", "name": name, "columns": letters})
         self.sheet.header = names
         known = max(MAX_DISTINCT, KNOWN_TEXTS // len(names))
         self.columns = [_Column(known) for _name in names]
@@ -241,15 +239,11 @@ class SheetWriter:
             while not cells[-1]:
                 cells.pop()
             if len(cells) > width:
-                if not any(warning["code"] == "too_many_cells" for warning in self.sheet.warnings):
-                    self.sheet.warnings.append(
-                        {"code": "too_many_cells", "row": number, "cells": len(cells), "limit": width}
-                    )
-                self._check_rest(number, cells)
+                self._check_wide(number, cells)
         try:
             line = orjson.dumps(cells, option=orjson.OPT_APPEND_NEWLINE)
         except orjson.JSONEncodeError:
-            raise undecodable(number, cells) from None
+            raise Refused("undecodable", **undecodable(number, cells) or {}) from None
         self.lines.append(line)
         self.size += len(line)
         self.chunk.append(cells)
@@ -257,14 +251,17 @@ class SheetWriter:
         if len(self.chunk) * width >= CHUNK_CELLS or self.size >= CHUNK_BYTES:
             self._flush()
 
-    def _check_rest(self, number: int, cells: list[str]) -> None:
-        """Check the limits of a row with more cells than the header."""
+    def _check_wide(self, number: int, cells: list[str]) -> None:
+        """Check the limits of a row with more cells than the header. The first such row is a warning."""
         width = len(self.columns)
         if len(cells) > MAX_COLUMNS:
             raise Refused("too_many_columns", columns=len(cells), limit=MAX_COLUMNS, row=number)
         for index, text in enumerate(cells[width:], width):
             if len(text) > MAX_CELL_LENGTH:
                 raise Refused("cell_too_long", row=number, column=column_letters(index), limit=MAX_CELL_LENGTH)
+        if all(warning["code"] != "too_many_cells" for warning in self.sheet.warnings):
+            warning = {"code": "too_many_cells", "row": number, "cells": len(cells), "limit": width}
+            self.sheet.warnings.append(warning)
 
     def _flush(self) -> None:
         width = len(self.columns)
@@ -276,14 +273,12 @@ class SheetWriter:
         self.lines, self.chunk, self.numbers, self.size = [], [], [], 0
 
 
-def undecodable(number: int, cells: Sequence[str]) -> Refused:
-    """Return the error of a row with a byte that the encoding does not have. Such a byte is read as a lone surrogate."""
+def undecodable(number: int, cells: Sequence[str]) -> dict[str, Any] | None:
+    """Return the place of the first byte that the encoding does not have, if any. Such a byte is read as a lone surrogate."""
     for index, text in enumerate(cells):
-        for sign in text:
-            if "\ud800" <= sign <= "\udfff":
-                byte = f"0x{ord(sign) & 0xFF:02X}"
-                return Refused("undecodable", row=number, column=column_letters(index), byte=byte)
-    return Refused("undecodable", row=number, column="A", byte="")
+        if match := not text.isascii() and _SURROGATE.search(text):
+            return {"row": number, "column": column_letters(index), "byte": f"0x{ord(match[0]) & 0xFF:02X}"}
+    return None
 
 
 def write_sheet(path: Path, records: Iterable[list[str]], *, has_header: bool) -> Sheet:

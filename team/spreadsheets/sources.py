@@ -136,7 +136,7 @@ def recognize(header: Sequence[str], labels: Mapping[str, str] | None = None) ->
         places.setdefault(fold_heading(heading), index)
     folded = {fold_heading(label): code for label, code in (labels or {}).items()}
     found = [
-        _recognize(table, places, folded)
+        _recognize(table, len(header), places, folded)
         for table in tables()
         if all(any(heading in places for heading in table.headings_of(key)) for key in table.recognized_by)
         and (not table.has_labels or all(heading in folded for heading in places))
@@ -148,8 +148,7 @@ def _unknown(recognition: Recognition) -> int:
     return sum(code is None and not left for code, left in zip(recognition.fields, recognition.left_out, strict=True))
 
 
-def _recognize(table: SourceTable, places: Mapping[str, int], labels: Mapping[str, str]) -> Recognition:
-    width = max(places.values()) + 1
+def _recognize(table: SourceTable, width: int, places: Mapping[str, int], labels: Mapping[str, str]) -> Recognition:
     fields: list[str | None] = [None] * width
     left_out = [False] * width
     for code, headings in table.columns.items():
@@ -191,10 +190,11 @@ def guess_columns(
 
     `labels` are the codes of fields by their labels, which take precedence. Of equal candidates, the field of the first kind is guessed.
     """
+    folded = [(fold_heading(label), code) for label, code in labels.items()]
     guesses = [
         (confidence, -order, -index, code)
         for index, (heading, column) in enumerate(zip(header, statistics, strict=True))
-        for order, (code, confidence) in enumerate(_candidates(heading, kinds, column, labels))
+        for order, (code, confidence) in enumerate(_candidates(heading, kinds, column, folded))
     ]
     chosen: dict[int, ColumnGuess] = {}
     for confidence, _order, index, code in sorted(guesses, reverse=True):
@@ -204,12 +204,12 @@ def guess_columns(
 
 
 def _candidates(
-    heading: str, kinds: Sequence[str], statistics: ColumnStatistics, labels: Mapping[str, str]
+    heading: str, kinds: Sequence[str], statistics: ColumnStatistics, labels: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[str, float]]:
-    """Yield the fields that a column may have, and how certain they are. Those of the first kind come first."""
+    """Yield the fields that a column may have, and how certain they are. Those of the first kind come first. The labels are folded."""
     words = _words(heading)
     folded = "".join(words)
-    codes = [code for label, code in labels.items() if fold_heading(label) == folded]
+    codes = [code for label, code in labels if label == folded]
     yield from ((code, LABEL) for kind in kinds for code in codes if folded and code.startswith(f"{kind}."))
     aliases = [(code, names) for kind in kinds for code, names in _aliases().items() if code.startswith(f"{kind}.")]
     confidence = ALIAS

@@ -7,7 +7,7 @@ This module and `sheets` import nothing of Django, because a process of its own 
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
@@ -46,14 +46,16 @@ class NumberFormat:
         )
 
 
-def _number_formats() -> dict[str, NumberFormat]:
-    formats = [("1 234,50", ",", SPACES), ("1.234,50", ",", "."), ("1,234.50", ".", ","), ("1 234.50", ".", SPACES)]
-    formats.append(("1'234.50", ".", APOSTROPHES))
-    return {code: NumberFormat(code, decimal, group) for code, decimal, group in formats}
-
-
-NUMBER_FORMATS = _number_formats()
-_INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
+NUMBER_FORMATS = {
+    code: NumberFormat(code, decimal, group)
+    for code, decimal, group in (
+        ("1 234,50", ",", SPACES),
+        ("1.234,50", ",", "."),
+        ("1,234.50", ".", ","),
+        ("1 234.50", ".", SPACES),
+        ("1'234.50", ".", APOSTROPHES),
+    )
+}
 
 
 def parse_number(text: str, format: NumberFormat) -> Decimal:
@@ -146,9 +148,8 @@ def parse_datetime(text: str, format: DateFormat, zone: tzinfo) -> datetime:
     """Return the time that a text means: midnight if it has none, and in `zone` if it names no time zone. Raise ValueError for another text."""
     match = format.match(text)
     if format.epoch:
-        moment = format.epoch + round(
-            float(match[0].replace(",", ".")) * format.unit / timedelta(milliseconds=1)
-        ) * timedelta(milliseconds=1)
+        milliseconds = round(float(match[0].replace(",", ".")) * format.unit / timedelta(milliseconds=1))
+        moment = format.epoch + timedelta(milliseconds=milliseconds)
         return moment if moment.tzinfo else moment.replace(tzinfo=zone)
     day = parse_date(text, format)
     hour, minute, second, fraction, half, offset = match.group("hour", "minute", "second", "fraction", "half", "zone")
@@ -197,33 +198,20 @@ def _has_date(text: str, *, format: DateFormat, with_time: bool) -> bool:
         return False
 
 
-@dataclass(frozen=True)
-class ValueType:
-    matches: Callable[[str], object]
-    # A value of this type is also one of the other type, so `matches` is not called while all values are of the other type.
-    includes: str = ""
-
-
-def _value_types() -> dict[str, ValueType]:
-    types = {"integer": ValueType(_INTEGER.fullmatch)}
-    for number in NUMBER_FORMATS.values():
-        types[f"number:{number.code}"] = ValueType(number.pattern.fullmatch, includes="integer")
-    for code, format in DATE_FORMATS.items():
-        types[f"date:{code}"] = ValueType(partial(_has_date, format=format, with_time=False))
-    for code, format in DATE_FORMATS.items():
-        types[f"datetime:{code}"] = ValueType(
-            partial(_has_date, format=format, with_time=True), includes=f"date:{code}"
-        )
-    boolean = ValueType(lambda text: text.casefold() in BOOLEANS)
-    return types | {
-        "boolean": boolean,
-        "email": ValueType(EMAIL.fullmatch),
-        "phone": ValueType(PHONE.fullmatch),
-        "url": ValueType(URL.fullmatch),
-    }
-
-
-VALUE_TYPES: Mapping[str, ValueType] = _value_types()
+# What a column may be, by name. `ColumnStatistics.misfits` has those that do not fit all values.
+VALUE_TYPES: dict[str, Callable[[str], object]] = {
+    "integer": re.compile(r"-?(?:0|[1-9][0-9]{0,17})").fullmatch,
+    **{f"number:{code}": format.pattern.fullmatch for code, format in NUMBER_FORMATS.items()},
+    **{f"date:{code}": partial(_has_date, format=format, with_time=False) for code, format in DATE_FORMATS.items()},
+    **{f"datetime:{code}": partial(_has_date, format=format, with_time=True) for code, format in DATE_FORMATS.items()},
+    "boolean": lambda text: text.casefold() in BOOLEANS,
+    "email": EMAIL.fullmatch,
+    "phone": PHONE.fullmatch,
+    "url": URL.fullmatch,
+}
+# A value of a narrower type is also one of the other type.
+NARROWER_TYPES = {f"number:{code}": "integer" for code in NUMBER_FORMATS}
+NARROWER_TYPES |= {f"datetime:{code}": f"date:{code}" for code in DATE_FORMATS}
 
 # Guesses
 

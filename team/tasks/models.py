@@ -4,6 +4,7 @@ from django.db import models, transaction
 from django.utils import timezone
 
 from accounts.account.models import Account
+from accounts.audit.models import record
 from accounts.users.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.users.models import User
 from core.db.tenancy import TenantModel, foreign_object
@@ -16,6 +17,7 @@ class CalendarFeedQuerySet(models.QuerySet["CalendarFeed"]):
         token, digest = new_secret()
         values = {"digest": digest, "created_at": timezone.now()}
         self.update_or_create(account_id=user.account_id, user_id=user.id, defaults=values)
+        record(user.account_id, "calendar_feed.created", by=user)
         return token
 
     def find(self, account: Account, token: str) -> "CalendarFeed | None":

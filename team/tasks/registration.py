@@ -1,6 +1,7 @@
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
+from accounts.audit import actions as audit
 from accounts.hosts.requests import PageRequest
 from accounts.users.models import User, access_ended
 from core.pages.navigation import register
@@ -15,6 +16,7 @@ def number_due(request: PageRequest) -> int:
     return 0 if user is None or not user.is_team else count_due(user.account, user)
 
 
+audit.register("calendar_feed", _("Calendar address"), "created")
 links = {**CLIENT, "contact": "contact_id", "deal": "deal_id"}
 register("main", main_entry("tasks", _("Tasks"), 80, "g t", count=number_due))
 register("new", new_entry("task", _("Task"), "square-check", 10, links=links))

@@ -12,7 +12,6 @@ from core.housekeeping import jobs as housekeeping
 from core.http.idempotency import IdempotentAnswer
 from core.jobs.registry import deadline, jobs
 from core.jobs.worker import defer_periodic
-from core.rows.trash import KEPT_FOR
 from crm.clients.models import Client
 from tests.support.factories import make_account, make_client
 from tests.support.jobs import run_housekeeping, run_jobs
@@ -22,7 +21,7 @@ def trash(acme, number: int) -> None:
     """Create clients that are due to be erased from the trash."""
     for _ in range(number):
         make_client(acme.alice).trash(by=acme.alice)
-    Client.objects.update(trashed_at=timezone.now() - KEPT_FOR)
+    Client.objects.update(trashed_at=timezone.now() - timedelta(days=30))
 
 
 def keep_answer(account, key: str, created_at: datetime) -> None:

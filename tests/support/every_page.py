@@ -25,6 +25,7 @@ from forum.notifications.texts import UNSUBSCRIBE
 from forum.posts.models import Post
 from team.backers.models import update_post_revenues
 from team.bulk.models import BulkChange
+from team.exports.models import Export
 from team.imports.models import Import
 from team.mailings.models import Message, MessageRecipient
 from team.mailings.sending import start_message, unsubscribe_address
@@ -179,6 +180,12 @@ class World:
         self.imports = {
             state: self.make_import(state) for state in ("draft", "checked", "unreadable", "done", "undone")
         }
+        values = {"resource": "client", "format": "xlsx", "options": {"language": "en"}}
+        self.exports = [Export.start(self.account, by=self.bob, **values) for _ in range(3)]
+        make_client(self.bob, "Has a long description", description="x" * 33_000)
+        self.exports[0].columns = "all"
+        self.exports[0].run()
+        self.exports[1].finish("failed", failure="rows")
         client.write({"consent": True, "email": "north@northwind.example"}, by=self.bob)
         content = {"subject": f"News about {LONG_WORD}"[:150], "text": MARKDOWN, "include_not_asked": True}
         self.message = Message(account=self.account, post_id=self.post.id, **content)
@@ -722,10 +729,19 @@ PAGES = [
     ),
     PageCase("app/imports/<id:id>/preview", "bob", path=of_import("checked", "/preview")),
     PageCase("app/imports/<id:id>/preview", "alice", path=of_import("draft", "/preview"), state="without a check"),
+    PageCase("app/exports", "bob"),
+    PageCase("app/exports", "alice", state="empty"),
+    PageCase("app/exports", "bob", path="/app/exports?resource=client&query=city%3DGdynia", state="of a list"),
+    PageCase("app/exports/<id:id>", "bob", path=lambda world: f"/app/exports/{world.exports[0].id}"),
+    PageCase("app/exports/<id:id>", "bob", path=lambda world: f"/app/exports/{world.exports[1].id}", state="failed"),
+    PageCase("app/exports/<id:id>", "bob", path=lambda world: f"/app/exports/{world.exports[2].id}", state="running"),
     PageCase("app/account/fields", "alice"),
     PageCase("app/account/fields", "alice", path="/app/account/fields?resource=deal", state="empty"),
     PageCase("app/account/fields/<id:id>", "alice", path=lambda world: f"/app/account/fields/{world.field.id}"),
     PageCase("app/account/trash", "alice"),
+    PageCase("app/account/data", "alice"),
+    PageCase("app/account/audit", "alice"),
+    PageCase("app/account/audit", "alice", path="/app/account/audit?target=nothing-like-it", state="empty"),
     PageCase("app/account/webhooks", "alice"),
     PageCase("app/account/webhooks", "alice", state="webhooks with a new secret", prepare=add_a_webhook),
     PageCase("app/account/webhooks/<id:id>", "alice", path=lambda world: f"/app/account/webhooks/{world.webhook.id}"),

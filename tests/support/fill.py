@@ -17,6 +17,7 @@ from forum.forums.membership import ForumMember
 from forum.notifications.models import NotificationReason
 from team.backers.models import process_batch
 from team.bulk.models import BulkChange
+from team.exports.models import Export
 from tests.support.factories import (
     make_category,
     make_client,
@@ -175,11 +176,15 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         query=f"q={label}",
     )
     process_batch(account.id)
+    # Its author alone sees it.
+    owner = account.users.filter(role=User.Role.OWNER).get()
+    export = Export.start(account, by=owner, resource="client", query=f"q={label}", options={"language": "en"})
     message = make_message(user, f"{label} message")
     draft = make_draft(user, message.post, subject=f"{label} draft")
     ids = SimpleNamespace(
         message=draft.id,
         bulk_change=bulk_change.id,
+        export=export.id,
         view=view.id,
         webhook=webhook.id,
         delivery=delivery.id,

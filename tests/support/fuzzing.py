@@ -28,6 +28,7 @@ from core.http.formats import URL_ENCODED
 from core.rows import trimmed
 from team.bulk.api import MAX_IDS
 from team.bulk.models import BulkChange
+from team.exports.models import Export
 from tests.support import xml_values
 from tests.support.factories import (
     PASSWORD,
@@ -105,6 +106,7 @@ class World:
                 query="",
                 **{"ids": [self.make("client")], **values},
             ),
+            "export": lambda: Export.start(account, by=alice, resource="client", options={"language": "en"}),
             "message": lambda: make_draft(alice, account.posts.get(id=self.one("post_with_client", 0)), subject=name),
             "webhook": lambda: Endpoint.objects.all().add(account, url=WEBHOOK_URL)[0],
         }

@@ -5,6 +5,7 @@ from django.urls import URLPattern, get_resolver
 from accounts.statuses.models import Status
 from core.pages.base import Page
 from team.bulk.models import BulkChange
+from team.exports.models import Export
 from tests.support.factories import (
     make_category,
     make_client,
@@ -85,6 +86,9 @@ def make_rows(account, user) -> dict[str, int | str]:
         ).id,
         "imports": make_import(
             user, f"Name,Discount\n{SECRET},1\n{SECRET} wrong,many\n", name=f"{SECRET}.csv", started=True
+        ).id,
+        "exports": Export.start(
+            account, by=user, resource="client", query=f"q={SECRET}", options={"language": "en"}
         ).id,
         "messages": make_message(user, SECRET).id,
         "webhooks": Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{SECRET}")[0].id,

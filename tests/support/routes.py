@@ -1,5 +1,6 @@
 """Every route of both APIs, with a request that succeeds and the status that each role gets."""
 
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -11,6 +12,25 @@ from core.registry import Resource
 from tests.support.client import JSONClient, XMLClient
 from tests.support.factories import PASSWORD, make_token
 from tests.support.resources import body_of, request_example, without_rows
+
+IN_FEED = "the change feed and the timeline have it"
+BY_AUTHOR = "the row has its author and its time"
+# The routes that write no entry of the audit log, as patterns of the method and the route, each with the reason.
+UNRECORDED = {
+    "GET .*": "it changes nothing",
+    r"[A-Z]+ app/(posts|tasks|clients|contacts|contact_lists|deals|notes|user_links)(/<id:id>|/bulk)?\.(xml|json)": IN_FEED,
+    r"[A-Z]+ app/posts/<id:id>/(comments|vote)\.(xml|json)": IN_FEED,
+    "POST app/deals/<id:id>/move.json": IN_FEED,
+    "POST app/trash/<id:id>/restore.json": IN_FEED,
+    "POST (<category_name:category_name>)?": IN_FEED,
+    r"[A-Z]+ app/(messages|views)(/<id:id>)?\.json": BY_AUTHOR,
+    "POST app/messages/<id:id>/test.json": "only the user themselves gets the test",
+    "POST app/(messages|bulk_changes)/<id:id>/cancel.json": "the request of the table is a conflict",
+    "POST app/webhooks/<id:id>/(test|resend).json": "the log of the webhook has it",
+    "POST app/account.json": "the log of the new account has it",
+    "DELETE app/calendar_feed.json": "it only ends an access of the user themselves",
+    r"[A-Z]+ app/(posts/<id:id>/follow|notifications/.*)\.json": "a preference of the user themselves",
+}
 
 
 class Row(NamedTuple):
@@ -29,6 +49,7 @@ class Row(NamedTuple):
     query: str = ""
     headers: dict[str, str] = {}
     admins_only: bool = False
+    owners_only: bool = False
     # The route needs no credentials.
     public: bool = False
     # The row is derived from the declaration of a resource.
@@ -37,6 +58,17 @@ class Row(NamedTuple):
     @property
     def is_json(self) -> bool:
         return self.route.endswith(".json")
+
+    @property
+    def permitted(self) -> str:
+        """Who may call the route, in the words of an error."""
+        return "the owner" if self.owners_only else "an admin or the owner" if self.admins_only else "the team"
+
+    @property
+    def unrecorded(self) -> str:
+        """The reason why the route writes no entry of the audit log, or ""."""
+        name = f"{self.method.replace('PATCH', 'PUT')} {self.route}"
+        return next((reason for pattern, reason in UNRECORDED.items() if re.fullmatch(pattern, name)), "")
 
     @property
     def has_parameter(self) -> bool:
@@ -171,6 +203,10 @@ def bulk_change(ids):
     return {"bulk_change": values}
 
 
+def export(ids):
+    return {"export": {"resource": "client", "query": f"status_id={ids.client_status}"}}
+
+
 def webhook(ids):
     return {"webhook": {"url": "https://hooks.example.com/new"}}
 
@@ -247,6 +283,7 @@ TABLE = [
     Row("POST", "<category_name:category_name>", member=200),
     Row("GET", "app/account.json"),
     Row("POST", "app/account.json", account, team=201, admins_only=True),
+    Row("GET", "app/audit.json", owners_only=True),
     Row("GET", "app/changes.json"),
     Row("POST", "app/clients.json", client, team=201, foreign=OF_CLIENT),
     Row("PUT", "app/clients.json", client, team=201, foreign=OF_CLIENT, query=NEW),
@@ -344,6 +381,10 @@ TABLE = [
     Row("GET", "app/bulk_changes/<id:id>.json", agent=404),
     Row("POST", "app/bulk_changes/<id:id>/undo.json", agent=404),
     Row("POST", "app/bulk_changes/<id:id>/cancel.json", team=409, agent=404),
+    Row("GET", "app/exports.json"),
+    Row("POST", "app/exports.json", export, team=201),
+    Row("GET", "app/exports/<id:id>.json", agent=404),
+    Row("DELETE", "app/exports/<id:id>.json", agent=404),
     Row("GET", "app/calendar_feed.json"),
     Row("POST", "app/calendar_feed.json", team=201),
     Row("DELETE", "app/calendar_feed.json"),

@@ -10,6 +10,7 @@ from django.db import IntegrityError
 from accounts.account.models import Account
 from accounts.account_creation.api import NewAccountSerializer
 from accounts.account_creation.creation import create_account
+from accounts.audit.origin import Interface, Origin, called_from
 from accounts.hosts.domains import Proof
 from accounts.hosts.models import Host
 from accounts.hosts.names import is_reserved, normalize, public_url
@@ -55,15 +56,16 @@ class Command(BaseCommand):
         if problems:
             raise CommandError("\n".join(problems))
         try:
-            made, owner, token = create_account(
-                prefix=account.values["prefix"],
-                login=login,
-                email=email,
-                password=password,
-                partner_key=partner or None,
-                host=host,
-                language=options["language"],
-            )
+            with called_from(Origin(Interface.COMMAND)):
+                made, owner, token = create_account(
+                    prefix=account.values["prefix"],
+                    login=login,
+                    email=email,
+                    password=password,
+                    partner_key=partner or None,
+                    host=host,
+                    language=options["language"],
+                )
         except (IntegrityError, FieldErrors):
             raise CommandError("Prefix, host or partner was taken meanwhile") from None
         self.report(made, owner, token, as_json=options["json"])

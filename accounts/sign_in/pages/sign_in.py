@@ -11,6 +11,7 @@ from uuid import UUID
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpResponse, QueryDict
 from django.middleware.csrf import rotate_token
 from django.urls import reverse
@@ -60,9 +61,10 @@ def sign_in(
     if request.session is not None:
         request.session.end()
     agent, domain = request.headers.get("User-Agent", ""), request.address.domain
-    row, secret = Session.objects.start(user, agent=agent, family=family, domain=domain)
+    with transaction.atomic():
+        row, secret = Session.objects.start(user, agent=agent, family=family, domain=domain)
+        log_sign_in(request, user, way)
     set_cookie(response, SESSION_COOKIE, secret, Session.LIFETIME)
-    log_sign_in(request, user, way)
     if way in (Way.PASSWORD, Way.CODE) and not user.is_new and not find_browser(request, user.id):
         email_new_browser(user, request, row)
     remember_browser(request, response, user)

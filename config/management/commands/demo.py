@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from accounts.account.models import Account
 from accounts.account_creation.creation import create_account
+from accounts.audit.origin import Interface, Origin, called_from
 from accounts.hosts.names import full_name
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
@@ -61,7 +62,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, port: int, env: Path | None = None, bare: bool = False, **options: object) -> None:
-        account = Account.objects.filter(prefix=PREFIX).first() or create_demo_account(bare=bare)
+        with called_from(Origin(Interface.COMMAND)):
+            account = Account.objects.filter(prefix=PREFIX).first() or create_demo_account(bare=bare)
         owner = account.users.get(login_key=LOGIN)
         password, token = demo_password(), demo_token()
         variables = {"BASE_URL": f"http://localhost:{port}", "PASSWORD": password, "API_TOKEN": token}

@@ -1,6 +1,9 @@
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from accounts.account.models import Account
+from accounts.audit.models import record
+from accounts.audit.origin import Interface, Origin, called_from
 from crm.user_links.jobs import propose_all_links
 
 
@@ -18,5 +21,8 @@ class Command(BaseCommand):
         ids = list(accounts.order_by("id").values_list("id", flat=True))
         if prefix and not ids:
             raise CommandError(f"There is no account {prefix}.")
-        propose_all_links.defer_many({"account_id": id} for id in ids)
+        with transaction.atomic(), called_from(Origin(Interface.COMMAND)):
+            propose_all_links.defer_many({"account_id": id} for id in ids)
+            for id in ids:
+                record(id, "data.links_proposed")
         self.stdout.write(f"{len(ids)} account(s) will be processed.")

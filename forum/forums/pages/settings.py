@@ -332,11 +332,8 @@ class MembersPage(SettingsPage):
             ids = filter(None, map(parse_id, request.POST.getlist("user")[: paging.DEFAULT_MAX_PAGE_SIZE]))
             rows = rows.filter(user_id__in=list(ids))
         numbers: list[int] = []
-        if action in ("approve", "approve_all"):
-            self.perform(lambda: numbers.append(rows.update(state=ForumMember.State.MEMBER)))
-            message = CONFIRMED
-        else:
-            self.perform(lambda: numbers.append(rows.delete()[0]))
-            message = REMOVED if action == "remove" else DENIED
+        admits = action in ("approve", "approve_all")
+        self.perform(lambda: numbers.append(rows.decide(request.account, id, admits=admits)))
+        message = CONFIRMED if admits else REMOVED if action == "remove" else DENIED
         messages.success(request, message % {"n": sum(numbers)})
         return redirect("forum-settings-members", id, query={"tab": self.tab} if self.tab != "members" else None)

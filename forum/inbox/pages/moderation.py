@@ -73,7 +73,8 @@ class ModerationPage(ForumTeamPage):
         return self.go_back(*(("forum-post", self.row_id) if locked_posts else ("forum-suggestions",)))
 
     def reject(self, request: ForumUserRequest) -> HttpResponse:
-        success_message = _("The suggestion is rejected. An admin can restore it from the trash for 30 days.")
+        message = _("The suggestion is rejected. An admin can restore it from the trash for %(days)d days.")
+        success_message = message % {"days": request.account.trash_days}
         self.decide(lambda: self.lock(self.row_id).reject(by=request.user), success_message=success_message)
         return self.go_back("forum-suggestions")
 
@@ -195,15 +196,9 @@ class ReportedPage(ForumTeamPage):
         )
 
     def delete(self, request: ForumUserRequest) -> HttpResponse:
-        def act(post: Post, comment: Comment | None) -> None:
-            if comment is None:
-                post.trash(by=request.user)
-            else:
-                post.erase_comment(comment)
-
         is_comment = bool(request.POST.get("comment"))
         message = _("The comment is deleted.") if is_comment else _("The suggestion is in the trash.")
-        return self.decide(act, message)
+        return self.decide(lambda post, comment: ContentReport.objects.accept(post, comment, by=request.user), message)
 
     def decide(self, act: Callable[[Post, Comment | None], object], message: str) -> HttpResponse:
         self.perform(lambda: act(*self.lock_text()), success_message=message)

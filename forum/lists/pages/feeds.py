@@ -32,7 +32,7 @@ from forum.lists.pages.base import (
 )
 from forum.lists.queries import sitemap_entries
 from forum.lists.whole_forum import ForumList
-from forum.texts.markdown import excerpt
+from forum.texts.markdown import excerpt, with_base_url
 
 MAX_ENTRIES = 25
 # The length of HTML up to which a feed has the whole text of a post instead of an excerpt.
@@ -93,7 +93,7 @@ class FeedPage(PostsPage):
                 title=title,
                 link=link,
                 # A character reference in the HTML may stand for a character that XML does not allow.
-                description=replace_non_xml(html),
+                description=replace_non_xml(with_base_url(html, base)),
                 author_name=public_name(name),
                 pubdate=created_at,
                 updateddate=updated_at,

@@ -3,6 +3,8 @@ import sys
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.account.models import Account
+from accounts.audit.models import record
+from accounts.audit.origin import Interface, Origin, called_from
 from core.db.time_limit import without_statement_timeout
 from core.rows import last_changes
 from crm.clients.models import Client
@@ -45,7 +47,11 @@ class Command(BaseCommand):
                 raise CommandError(f"There is no account {', '.join(sorted(unknown))}.")
         number = 0
         for id, prefix in accounts.values_list("id", "prefix"):
-            for name, ids in recount(id, repair=repair).items():
+            differing = recount(id, repair=repair)
+            if repair and any(differing.values()):
+                with called_from(Origin(Interface.COMMAND)):
+                    record(id, "data.recounted", **{name: len(ids) for name, ids in differing.items() if ids})
+            for name, ids in differing.items():
                 number += len(ids)
                 if ids:
                     more = ", …" if len(ids) > MAX_IDS_SHOWN else ""

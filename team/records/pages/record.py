@@ -15,9 +15,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
+from accounts.attachments.models import Attachment, attached_files
+from accounts.attachments.uploading import upload_files
 from accounts.layout.settings import parse_id
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
+from core.errors import FieldErrors
 from core.pages.base import redirect, referring_path, safe_path
 from core.rows.access import Access, prepared_access
 from core.rows.declared import FieldType
@@ -53,6 +56,7 @@ class RecordPage(ActionsPage, Composer):
 
     template_name = "team/records/record.html"
     actions = {"trash": "trash", "restore": "restore", "compose": "compose", "tick": "complete_task"}
+    actions |= {"add_files": "add_files", "delete_file": "delete_file"}
 
     def find(self, id: int) -> CRMResource:
         account, access = self.request.account, self.request.user.access
@@ -65,7 +69,8 @@ class RecordPage(ActionsPage, Composer):
     @classmethod
     def annotated(cls, rows: QuerySet[Model], account: Account, access: Access) -> QuerySet[Model]:
         """Add the status of the record, and the names of the users and of the rows of the access to which it links."""
-        return with_linked_names(rows, cls.declaration.resource, account, access)
+        resource = cls.declaration.resource
+        return with_linked_names(rows.annotate(files=attached_files(resource)), resource, account, access)
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         row = self.find(id)
@@ -126,6 +131,27 @@ class RecordPage(ActionsPage, Composer):
 
         self.perform(act, success_message=_("It is restored."))
         return redirect(self.declaration.row_route, id)
+
+    def add_files(self, id: int) -> HttpResponse:
+        files, user, resource = [], self.request.user, self.declaration.resource
+        try:
+            files = upload_files(self.request)
+        except FieldErrors as caught:
+            for sentence in self.error_sentences(caught):
+                messages.error(self.request, sentence)
+        ids = [file.id for file in files]
+        self.perform(lambda: Attachment.objects.attach(self.lock_live(id), resource, ids, by_id=user.id))
+        return redirect(reverse(self.declaration.row_route, args=[id], fragment="files"))
+
+    def delete_file(self, id: int) -> HttpResponse:
+        file_id = parse_id(self.request.POST.get("id"))
+
+        def act() -> None:
+            self.lock_live(id)
+            self.request.account.attachments.of_row(self.declaration.resource, id).filter(id=file_id or 0).erase()
+
+        self.perform(act, success_message=_("The file is deleted."))
+        return redirect(reverse(self.declaration.row_route, args=[id], fragment="files"))
 
     def complete_task(self, id: int) -> HttpResponse:
         """Close a task, whatever it belongs to now."""

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.attachments.uploading import MAX_FORM_BYTES, take_files
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from core.db.text import replace_non_xml
@@ -132,6 +133,7 @@ class TaskFormPage(CreatingPage, TeamPage):
 
     section = "tasks"
     template_name = "team/tasks/task_form.html"
+    max_body_bytes = MAX_FORM_BYTES
     # The id of the part of the form that htmx replaces while the user types.
     FOUND = "task-links"
 
@@ -215,6 +217,7 @@ class TaskFormPage(CreatingPage, TeamPage):
         return self.show(TaskForm(initial=initial, people=people_of(self.request.account, None)), ids)
 
     def post(self, request: TeamRequest, **kwargs: object) -> HttpResponse:
+        self.sent_files = take_files(request, "content")
         ids, q = self.sent_links(), request.POST.get("q", "")
         if request.POST.get("do") == "find":
             form = TaskForm(initial=request.POST.dict(), people=people_of(self.request.account, None))
@@ -256,7 +259,7 @@ class TaskFormPage(CreatingPage, TeamPage):
             choices=lambda task: self.compare_links(task, ids),
             is_visible=user.access.includes,
         )
-        return self.create_once(form, creation, further=ids)
+        return self.create_once(form, creation, further={**ids, **self.sent_files})
 
     def compare_links(self, task: Post, ids: dict[str, int | None]) -> list[tuple[str, str, str]]:
         """Return the labels of the links, with the names of the rows of the task and of the chosen ones."""

@@ -18,6 +18,8 @@ from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.attachments.models import attached_files
+from accounts.attachments.uploading import MAX_FORM_BYTES, take_files
 from accounts.layout.settings import parse_id
 from core.db.text import replace_non_xml
 from core.errors import Conflict
@@ -216,11 +218,14 @@ class TasksPage(TaskActions):
 
 
 class TaskPage(CreatingPage, TaskActions):
+    max_body_bytes = MAX_FORM_BYTES
     template_name = "team/tasks/task.html"
     actions = {**TaskActions.actions, "comment": "comment", "erase": "erase_comment", "trash": "trash"}
 
     def find(self, id: int) -> Post:
-        task: Post = get_object_or_404(self.tasks().select_related("user"), id=id)
+        task: Post = get_object_or_404(
+            self.tasks().select_related("user").annotate(files=attached_files("post")), id=id
+        )
         return task
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
@@ -230,7 +235,7 @@ class TaskPage(CreatingPage, TaskActions):
         account = self.request.account
         task = self.find(id)
         comments = account.comments.filter(post_id=id).select_related("user").order_by("-created_at", "-id")
-        newest = list(comments[: MAX_COMMENTS + 1])
+        newest = list(comments.annotate(files=attached_files("comment"))[: MAX_COMMENTS + 1])
         return self.render(
             http_status=http_status,
             task=task,
@@ -243,6 +248,7 @@ class TaskPage(CreatingPage, TaskActions):
         )
 
     def comment(self, id: int) -> HttpResponse:
+        sent_files = take_files(self.request, "comment")
         text = replace_non_xml(self.request.POST.get("comment", "")).strip()
         error = ""
         if not text:
@@ -273,7 +279,7 @@ class TaskPage(CreatingPage, TaskActions):
             saved=lambda comment: {"content": comment.comment},
             change=change,
         )
-        comment = self.create_once(form, creation)
+        comment = self.create_once(form, creation, further=sent_files)
         if comment is None:
             error = " ".join(map(str, form.non_field_errors()))
             return self.show(id, http_status=422, comment_text=text, comment_error=error)

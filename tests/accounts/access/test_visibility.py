@@ -115,7 +115,7 @@ def hidden_ids(world):
 
 # Figures that are stored for all rows.
 REFUSED = {"app/posts/revenue.json"}
-READS = [row for row in TABLE if row.method == "GET" and not row.public and not row.admins_only]
+READS = [row for row in TABLE if row.method == "GET" and not row.public and not row.admins_only and not row.owners_only]
 
 
 @table("row", READS)

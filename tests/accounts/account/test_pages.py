@@ -71,3 +71,27 @@ def test_stored_values_outside_the_choices_are_kept(acme):
     assert form.submit("do").status_code == 303
     acme.account.refresh_from_db()
     assert (acme.account.name, acme.account.currency, acme.account.time_zone) == ("Acme Ltd", "ZZZ", "CET")
+
+
+# How long data are kept
+
+
+def test_days_in_the_trash(acme):
+    page = acme.page(acme.alice)
+    form = page.get(f"{PATH}/data").forms["data"]
+    form["trash_days"] = "90"
+    assert "The days are saved." in form.submit().follow().text
+    acme.account.refresh_from_db()
+    assert acme.account.trash_days == 90
+    assert "What is deleted stays here for 90 days" in page.get(f"{PATH}/trash").text
+
+
+@table("days", ["", "6", "366", "a", "7.5"])
+def test_it_rejects_other_days(acme, days):
+    form = acme.page(acme.alice).get(f"{PATH}/data").forms["data"]
+    form["trash_days"] = days
+    assert form.submit(expect_errors=True).status_code == 422
+    body = {"account": {"trash_days": days or 0}}
+    assert acme.json(acme.alice_token).put("/app/account.json", json=body).status_code == 422
+    acme.account.refresh_from_db()
+    assert acme.account.trash_days == 30

@@ -14,6 +14,7 @@ def body(account, **fields) -> dict:
         "currency": "EUR",
         "agents_see": "all",
         "link_guests_by_email": True,
+        "trash_days": 30,
         "won_reasons": ["Price", "Features", "Recommendation"],
         "lost_reasons": [
             "Too expensive",

@@ -1,6 +1,7 @@
 import io
 import re
 import shlex
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.hashers import make_password
@@ -10,7 +11,6 @@ from django.utils import timezone
 
 from accounts.account.models import Account
 from accounts.tokens.models import APIToken
-from core.rows.trash import KEPT_FOR
 from tests.support.assertions import read
 from tests.support.client import Client
 
@@ -111,7 +111,7 @@ def assert_content_is_consistent(account):
         [*trashed] = rows.trashed()
         assert trashed
         assert all(row.created_at < row.trashed_at <= now for row in trashed)
-        assert all(now - row.trashed_at < KEPT_FOR for row in trashed)
+        assert all(now - row.trashed_at < timedelta(days=30) for row in trashed)
 
 
 def test_a_second_run_keeps_the_account(db, local):

@@ -52,9 +52,11 @@ def use(file: StoredFile) -> None:
     assert b"".join(file.read()) == CONTENT
     assert b"".join(file.read(10, 300_000)) == CONTENT[10:300_010]
     assert b"".join(file.read(len(CONTENT) - 5, 300)) == CONTENT[-5:]
-    reader = file.open()
-    reader.seek(1000)
-    assert bytes(reader.read(10)) == CONTENT[1000:1010]
+    with file.open() as reader:
+        reader.seek(1000)
+        assert reader.read(10) == CONTENT[1000:1010]
+        reader.seek(-10, 2)
+        assert reader.read() == CONTENT[-10:]
     with file.local_path() as path:
         assert path.read_bytes() == CONTENT
 

@@ -116,7 +116,7 @@ def test_the_number_of_statements_does_not_depend_on_the_number_of_rows(acme, nu
     json.get("/app/clients.json")
     response, queries = capture_queries(lambda: start(json, action="add_tags", ids=ids_of(rows), tags=["new"]))
     assert response.status_code == 201
-    assert len(queries) == 12
+    assert len(queries) == 13
     change = read(response)
     response, queries = capture_queries(lambda: undo(json, change))
     assert counts(read(response)) == {"total": number, "changed": number, "restored": number}
@@ -428,3 +428,19 @@ def test_old_changes_are_erased(acme, clients):
     run_housekeeping()
     assert not BulkChangeRow.objects.exists()
     assert not BulkChange.objects.exists()
+
+
+def test_the_trash_keeps_what_can_be_undone(acme, clients):
+    """Even if the account keeps other rows for fewer days."""
+    acme.account.change(trash_days=7)
+    trashed, merged, kept = clients
+    started(acme.json(), action="trash", ids=[trashed.id])
+    merge = acme.account.merges.merge(acme.account, "client", kept.id, merged.id, {}, by=acme.bob)
+    make_client(acme.bob).trash(by=acme.bob)
+    acme.account.clients.trashed().update(trashed_at=timezone.now() - timedelta(days=29))
+    run_housekeeping()
+    assert set(acme.account.clients.values_list("id", flat=True)) == {trashed.id, merged.id, kept.id}
+    for row in (BulkChange.objects.get(), merge):
+        type(row).objects.filter(pk=row.pk).update(created_at=timezone.now() - timedelta(days=31))
+    run_housekeeping()
+    assert set(acme.account.clients.values_list("id", flat=True)) == {kept.id}

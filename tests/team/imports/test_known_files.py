@@ -37,3 +37,23 @@ def test_it_works(acme, subtests):
             imported(acme, suggestions)
             row = imported(acme, name)
             assert (row.created, row.changed > 0) == (0, True)
+
+
+def test_the_tables_of_a_backup_are_combined(acme):
+    row = imported(acme, "fider_backup.zip")
+    assert row.format == "Fider"
+    post = acme.account.posts.get()
+    users = {user.id: user.email for user in acme.account.users.all()}
+    assert (post.title, users[post.user_id], post.tags, post.created_at.year) == (
+        "Szybciej",
+        "zofia@zaklad.example",
+        ["łatwe"],
+        2018,
+    )
+    assert (post.votes_cache, post.comments_cache) == (2, 1)
+    assert {users[id] for id in acme.account.votes.values_list("user_id", flat=True)} == {
+        "ewa@acme.example",
+        "zofia@zaklad.example",
+    }
+    comment = acme.account.comments.get()
+    assert (comment.comment, users[comment.user_id], comment.created_at.hour) == ("Też proszę", "ewa@acme.example", 20)

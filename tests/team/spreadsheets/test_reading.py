@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 import random
 import struct
 import time
@@ -414,9 +413,28 @@ def test_any_rows_are_read_back(tmp_path_factory, data, separator, encoding):
     assert found == [row for row in rows if any(row)]
 
 
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_any_bytes_are_read_or_rejected(tmp_path_factory, data):
+    """A changed file is read, or rejected with a message."""
+    seeds = [POLISH.encode(), POLISH.encode("utf-16"), make_zip({"x.csv": POLISH, "y.csv": "a"}), b'a,"b\n\nc",\r\n']
+    seed = data.draw(st.sampled_from(seeds))
+    start, length = data.draw(st.integers(0, len(seed))), data.draw(st.integers(0, 20))
+    middle = data.draw(st.binary(max_size=4) | st.sampled_from([b'"', b"\r", b"\0", b"sep=;\n", b"\xff\xfe"]))
+    path = tmp_path_factory.mktemp("bytes") / "x"
+    path.write_bytes(seed[:start] + middle + seed[start + length :])
+    try:
+        convert(path, detect(path), path.with_suffix(".jsonl"))
+    except SpreadsheetError as error:
+        text = error.text
+    else:
+        return
+    assert text
+
+
 @pytest.mark.soak
 def test_a_million_rows(tmp_path):
-    """A million rows take less than 40 seconds on a machine with one free core, and memory that does not grow with them."""
+    """A million rows take less than 40 seconds of a processor."""
     path, chance = tmp_path / "x.csv", random.Random(1)
     with path.open("w", newline="") as file:
         writer = csv.writer(file, delimiter=";")
@@ -431,8 +449,8 @@ def test_a_million_rows(tmp_path):
                 f"{chance.randrange(10**7)},50",
             ]
             writer.writerow([*row, day, "Łódź", f"2025-01-{i % 28 + 1:02} {i % 24:02}:{i % 60:02}:00"])
-    started = time.monotonic()
+    started = time.process_time()
     sheet = convert(path, detect(path), tmp_path / "x.jsonl")
-    assert time.monotonic() - started < float(os.environ.get("SPREADSHEET_SECONDS", "40"))
+    assert time.process_time() - started < 40
     assert sheet.rows == 1_000_000
     assert [sheet.columns[4].fits("number:1 234,50"), sheet.columns[7].fits("datetime:YYYY-MM-DD")] == [True, True]

@@ -259,7 +259,7 @@ def read(tmp_path, name, sheet=None):
             "canny_votes.csv",
             None,
             "canny.votes",
-            {"post": "553c3ef8b8cdcd1501ba1234", "suggestion.voters": "jan@acme.example"},
+            {"suggestion.title": "Ciemny motyw", "suggestion.voters": "jan@acme.example"},
         ),
         (
             "quackback_export.csv",
@@ -394,6 +394,12 @@ def test_every_fixture_is_a_row_of_the_table():
 @table("header", [["a", "b"], ["Nazwa firmy", "NIP"], ["Numer", "Kolor"], ["id", "name"], ["title", "votes"], [""]])
 def test_it_recognizes_no_other_files(header):
     assert recognize(header, LABELS) is None
+
+
+def test_a_heading_twice_is_known_once():
+    found = recognize(["Record ID", "Email", "First Name", "E-mail"])
+    assert found.fields == ["contact.external_ids[hubspot]", "contact.email", "contact.first_name", None]
+    assert found.left_out == [False, False, False, False]
 
 
 def test_own_files_are_recognized_by_labels_only():

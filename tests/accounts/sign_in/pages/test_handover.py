@@ -332,8 +332,9 @@ def test_it_takes_few_statements(acme, second, carol):
     assert len(home) == 4, home
     path = finish_path(carol, acme, second)
     _response, queries = capture_queries(lambda: carol.at(second).get(path))
-    # The forum; the hand-over, twice; the session at the source; the time of the sign-in; the new session.
-    assert len(queries) == 6, queries
+    # The forum; the hand-over, twice; the session at the source; the time of the sign-in; the new session, and its entry in the
+    # audit log.
+    assert len(queries) == 7, queries
     carol.at(second).reset()
     # The session; the forum; the limit; earlier hand-overs; the new one. Then the forum. Then the session; the forum; the hand-over.
     for number in (5, 1, 3):

@@ -1,0 +1,177 @@
+"""Attachments in the Account API (JSON)."""
+
+import base64
+import binascii
+import tempfile
+from typing import IO, Any, cast
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.attachments.holders import holders
+from accounts.attachments.models import Attachment, AttachmentQuerySet, find_row, signed_path
+from accounts.attachments.uploading import MAX_FORM_BYTES, upload
+from accounts.hosts.api import APIRequest, TypedViewSet
+from accounts.hosts.names import public_url
+from core.api.fields import ChoiceField, IntegerField, TextField, WireField, to_id
+from core.api.lists import Paged
+from core.api.serializers import ResourceSerializer, format_time
+from core.api.views import JSONViewSet
+from core.db.transactions import in_transaction
+from core.errors import FieldError
+from core.http.formats import UploadParser
+from core.openapi.fields import describe_field
+from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES
+from core.openapi.values import COUNT, ID, NAME, TIME, array_of, object_of, one_of, or_null
+
+
+class FileField(WireField):
+    """A file of a form, or the content in Base64."""
+
+    default_error_messages = {"base64": "is neither a file of a form nor Base64"}
+
+    def to_internal_value(self, data: object) -> IO[bytes]:
+        if isinstance(data, UploadedFile):
+            return cast("IO[bytes]", data)
+        try:
+            content = base64.b64decode(str(data), validate=True) if isinstance(data, str) else None
+        except (binascii.Error, ValueError):
+            content = None
+        if content is None:
+            self.fail("base64")
+        file = tempfile.TemporaryFile()  # noqa: SIM115  # it is read later
+        file.write(content)
+        return file
+
+
+class NewAttachmentSerializer(ResourceSerializer):
+    resource = ChoiceField(sorted(holders))
+    resource_id = IntegerField(min_value=1)
+    part = TextField(max_length=255)
+    name = TextField(max_length=255)
+    content = FileField(required=True)
+
+
+class AttachmentViewSet(TypedViewSet, Paged, JSONViewSet):
+    """The attachments of a row, and those of the user that belong to none yet."""
+
+    request: APIRequest
+    parser_classes = [UploadParser]
+    max_body_bytes = MAX_FORM_BYTES
+    serializer_class = NewAttachmentSerializer
+    # The new attachment. It is stored before the transaction of a request with an Idempotency-Key begins.
+    uploaded: Attachment | None = None
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        super().initial(request, *args, **kwargs)
+        if self.action == "create":
+            self.uploaded = self.store()
+
+    def store(self) -> Attachment:
+        serializer = NewAttachmentSerializer(data=self.body.get("attachment"), context=self.get_serializer_context())
+        self.check(attachment=serializer)
+        self.values = values = serializer.values
+        if values.get("resource"):
+            self.find_row(values["resource"], values.get("resource_id") or 0)
+        name = values.get("name") or getattr(values["content"], "name", "") or "file"
+        try:
+            return upload(self.account, values["content"], str(name), by=self.request.user)
+        except FieldError as error:
+            raise FieldError("attachment.content", error.message, error.code, error.params) from None
+
+    def find_row(self, key: str, row_id: int) -> Any:
+        holder, row = find_row(self.account, self.request.user, key, row_id, to_change=self.request.method != "GET")
+        part = getattr(self, "values", {}).get("part") or ""
+        if part not in holder.parts:
+            raise FieldError("part", "is not a text of the resource", "choice")
+        return row
+
+    def list(self, request: Request) -> HttpResponse:
+        self.read_page("resource", "resource_id")
+        rows: AttachmentQuerySet = self.account.attachments.current()
+        if key := self.parameters.get("resource", ""):
+            row_id = to_id(self.parameters.get("resource_id", "")) or 0
+            self.find_row(key, row_id)
+            rows = rows.of_row(key, row_id)
+        else:
+            rows = rows.drafts().filter(user_id=self.request.user.id)
+        page = self.paginate_queryset(rows.order_by("id"))
+        return self.get_paginated_response([self.represent(row) for row in page])
+
+    def create(self, request: Request) -> HttpResponse:
+        attachment, values = cast(Attachment, self.uploaded), self.values
+
+        def attach() -> None:
+            if values.get("resource"):
+                row = self.find_row(values["resource"], values["resource_id"])
+                ids, part = [attachment.id], values.get("part") or ""
+                Attachment.objects.attach(row, values["resource"], ids, by_id=self.request.user.id, part=part)
+
+        in_transaction(attach)
+        location = self.base_url + reverse("accounts-json-attachment", args=[attachment.id])
+        return Response(self.represent(self.find(attachment.id)), status=201, headers={"Location": location})
+
+    def find(self, id: int) -> Attachment:
+        attachment: Attachment | None = self.account.attachments.current().filter(id=id).first()
+        if attachment is not None:
+            attachment.account = self.account
+        if attachment is None or not attachment.is_visible_to(self.request.user):
+            raise Http404
+        return attachment
+
+    def retrieve(self, request: Request, id: int) -> HttpResponse:
+        return Response(self.represent(self.find(id)))
+
+    def destroy(self, request: Request, id: int) -> HttpResponse:
+        def erase() -> None:
+            attachment = self.find(id)
+            if attachment.row_id is not None:
+                self.find_row(attachment.resource, attachment.row_id)
+            self.account.attachments.filter(id=id).erase()
+
+        in_transaction(erase)
+        return Response("ok")
+
+    def represent(self, row: Attachment) -> dict[str, object]:
+        return {
+            "id": row.id,
+            "resource": row.resource or None,
+            "resource_id": row.row_id,
+            "part": row.part,
+            "name": row.file.name,
+            "content_type": row.file.content_type,
+            "size": row.file.size,
+            "width": row.width,
+            "height": row.height,
+            "url": public_url(self.account.prefix) + signed_path(row),
+            "markdown": row.markdown,
+            "user_id": row.user_id,
+            "created_at": format_time(row.created_at, self.account.zone),
+        }
+
+
+# The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+ATTACHMENT = object_of(
+    id=ID,
+    resource=or_null(NAME),
+    resource_id=or_null(ID),
+    part=NAME,
+    name=NAME,
+    content_type=NAME,
+    size=COUNT,
+    width=or_null(COUNT),
+    height=or_null(COUNT),
+    url=NAME,
+    markdown=NAME,
+    user_id=ID,
+    created_at=TIME,
+)
+describe_field(FileField, request={"type": "string", "contentEncoding": "base64"}, response=NAME)
+QUERY_PARAMETERS["list_attachments"] = {"resource": one_of(sorted(holders)), "resource_id": ID}
+RESPONSES["list_attachments"] = array_of(ATTACHMENT)
+RESPONSES["create_attachment"] = RESPONSES["read_attachment"] = ATTACHMENT
+BODIES["create_attachment"] = {"attachment": NewAttachmentSerializer}

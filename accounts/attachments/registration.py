@@ -1,0 +1,3 @@
+from core.registry import newest_id, registry
+
+registry.register_sample("attachments", "attachment", lambda request: newest_id(request.account.attachments.current()))

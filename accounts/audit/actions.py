@@ -1,0 +1,66 @@
+"""The actions that the audit log records. An action is the key of a group and that of an act, such as `user.role_changed`.
+
+The acts are all in one table here. The module `registration` of each subject registers its group with the acts of it.
+"""
+
+from django.utils.functional import Promise
+from django.utils.translation import pgettext_lazy
+
+ACTS: dict[str, Promise] = {
+    "accepted": pgettext_lazy("act", "accepted: the text is deleted"),
+    "addresses_changed": pgettext_lazy("act", "list of addresses changed"),
+    "approved": pgettext_lazy("act", "approved"),
+    "blocked": pgettext_lazy("act", "blocked"),
+    "cancelled": pgettext_lazy("act", "cancelled"),
+    "changed": pgettext_lazy("act", "changed"),
+    "created": pgettext_lazy("act", "created"),
+    "deactivated": pgettext_lazy("act", "deactivated"),
+    "deleted": pgettext_lazy("act", "deleted"),
+    "disabled": pgettext_lazy("act", "turned off"),
+    "dismissed": pgettext_lazy("act", "dismissed"),
+    "email_changed": pgettext_lazy("act", "e-mail changed"),
+    "erased": pgettext_lazy("act", "erased for good"),
+    "failed": pgettext_lazy("act", "failed"),
+    "group_changed": pgettext_lazy("act", "group changed"),
+    "lapsed": pgettext_lazy("act", "proof lost"),
+    "links_proposed": pgettext_lazy("act", "links of users proposed"),
+    "login_changed": pgettext_lazy("act", "login changed"),
+    "members_added": pgettext_lazy("act", "members added"),
+    "members_removed": pgettext_lazy("act", "members removed"),
+    "merged": pgettext_lazy("act", "merged"),
+    "moved": pgettext_lazy("act", "moved"),
+    "password_changed": pgettext_lazy("act", "password changed"),
+    "password_reset": pgettext_lazy("act", "password reset by a link"),
+    "proven": pgettext_lazy("act", "proven"),
+    "reactivated": pgettext_lazy("act", "reactivated"),
+    "recounted": pgettext_lazy("act", "stored values repaired"),
+    "rejected": pgettext_lazy("act", "rejected"),
+    "revoked": pgettext_lazy("act", "revoked"),
+    "role_changed": pgettext_lazy("act", "role changed"),
+    "secret_rotated": pgettext_lazy("act", "secret replaced"),
+    "sent": pgettext_lazy("act", "sent"),
+    "sessions_ended": pgettext_lazy("act", "sessions ended"),
+    "signed_out": pgettext_lazy("act", "signed out"),
+    "started": pgettext_lazy("act", "started"),
+    "succeeded": pgettext_lazy("act", "succeeded"),
+    "unblocked": pgettext_lazy("act", "unblocked"),
+    "undone": pgettext_lazy("act", "undone"),
+}
+CRUD = ("created", "changed", "deleted")
+
+GROUPS: dict[str, str | Promise] = {}
+ACTIONS: set[str] = set()
+
+
+def register(group: str, label: str | Promise, *acts: str) -> None:
+    """Register a group of actions. `label` is the name of what they concern, such as "Token"."""
+    if unknown := set(acts) - ACTS.keys():
+        raise LookupError(f"ACTS has no label for {', '.join(sorted(unknown))}")
+    GROUPS[group] = label
+    ACTIONS.update(f"{group}.{act}" for act in acts)
+
+
+def action_label(action: str) -> str:
+    """Return the name of an action for people. An entry of an earlier version may have one that is no longer registered."""
+    group, _dot, act = action.partition(".")
+    return f"{GROUPS.get(group, group)}: {ACTS.get(act, act)}"

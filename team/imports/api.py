@@ -1,0 +1,302 @@
+"""Imports in the Account API (JSON)."""
+
+import base64
+import binascii
+from collections.abc import Iterable
+from tempfile import TemporaryFile
+from typing import Any, cast
+from zoneinfo import ZoneInfo
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import FileResponse, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.hosts.api import APIRequest
+from core.api.fields import (
+    BooleanField,
+    ChoiceField,
+    DateTimeField,
+    IntegerField,
+    ListField,
+    TagsField,
+    TextField,
+    WireField,
+    to_list,
+    to_object,
+)
+from core.api.lists import Paged
+from core.api.serializers import ResourceSerializer, Values, format_time
+from core.db.transactions import in_transaction
+from core.errors import Conflict
+from core.files.models import MEBIBYTE
+from core.http.formats import UploadParser
+from core.openapi.fields import describe_field
+from core.openapi.operations import LIMITS, SHAPES, Shape
+from core.openapi.values import JSONSchema, array_of, object_of
+from team.exports.formats import CSVFormat
+from team.imports.fields import RowKind
+from team.imports.models import MAX_FILE_BYTES, Import, ImportQuerySet
+from team.imports.settings import MAX_VALUES, ColumnMapping, ImportSettings, Mode, Unknown
+from team.menu.api import TeamViewSet
+from team.spreadsheets.reading import ENCODINGS
+
+MAX_FORM_BYTES = MAX_FILE_BYTES + MEBIBYTE
+MAX_TEXT = 255
+
+
+class SheetFileField(WireField):
+    """A file of a form, or the content as a text: the lines of a CSV file, or any file in Base64 after `base64:`."""
+
+    default_error_messages = {"content": _("is neither a file of a form nor a text"), "base64": _("is not Base64")}
+
+    def to_internal_value(self, data: object) -> Iterable[bytes]:
+        if isinstance(data, UploadedFile):
+            return cast("Iterable[bytes]", data.chunks())
+        if not isinstance(data, str):
+            self.fail("content")
+        if not data.startswith("base64:"):
+            return [data.encode()]
+        try:
+            return [base64.b64decode(data.removeprefix("base64:"), validate=True)]
+        except (binascii.Error, ValueError):
+            self.fail("base64")
+
+
+class ColumnsField(WireField):
+    """The mapping of each column of the file: the field, the format of numbers or dates, and what certain values mean."""
+
+    default_error_messages = {
+        "list": _("must be a list of objects with field, format and values"),
+        "too_many": _("have too many values (maximum is {most})"),
+    }
+
+    def to_internal_value(self, data: object) -> list[ColumnMapping]:
+        items = to_list(data)
+        if not isinstance(items, list):
+            self.fail("list")
+        return [self.read_column(to_object(item) or {}) for item in items]
+
+    def read_column(self, item: object) -> ColumnMapping:
+        if not isinstance(item, dict) or not item.keys() <= {"field", "format", "values"}:
+            self.fail("list")
+        values = to_object(item.get("values") or {})
+        texts = [item.get("field") or "", item.get("format") or ""]
+        if not isinstance(values, dict) or not all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):
+            self.fail("list")
+        if len(values) > MAX_VALUES:
+            self.fail("too_many", most=MAX_VALUES)
+        if not all(isinstance(text, str) and len(text) <= MAX_TEXT for pair in values.items() for text in pair):
+            self.fail("list")
+        return ColumnMapping(texts[0], texts[1], values)
+
+
+class TextsField(WireField):
+    """An object of texts."""
+
+    default_error_messages = {"object": _("must be an object of texts")}
+
+    def to_internal_value(self, data: object) -> dict[str, str]:
+        values = to_object(data)
+        if not isinstance(values, dict) or len(values) > MAX_VALUES:
+            self.fail("object")
+        if not all(isinstance(text, str) and len(text) <= MAX_TEXT for pair in values.items() for text in pair):
+            self.fail("object")
+        return values
+
+
+class KindsField(ListField):
+    """The kinds of rows that the file may have."""
+
+    default_error_messages = {"choice": _("are not among {choices}")}
+
+    def to_internal_value(self, data: object) -> list[str]:
+        kinds = to_list(data)
+        known = [kind.value for kind in RowKind]
+        if not isinstance(kinds, list) or any(kind not in known for kind in kinds):
+            self.fail("choice", choices=", ".join(known))
+        return kinds
+
+
+class ProgressField(WireField):
+    """What the service tells about the file, in responses only."""
+
+
+class NewImportSerializer(ResourceSerializer):
+    content = SheetFileField(required=True)
+    name = TextField(max_length=MAX_TEXT)
+    kinds = KindsField()
+
+
+class ReadingSerializer(ResourceSerializer):
+    encoding = ChoiceField(ENCODINGS)
+    separator = TextField(max_length=1)
+    sheet = TextField(max_length=MAX_TEXT)
+    has_header = BooleanField()
+
+
+class ImportSerializer(ResourceSerializer):
+    """The settings of an import, and its progress."""
+
+    columns = ColumnsField()  # type: ignore[assignment]  # a field, which the metaclass removes from the class
+    match = TextsField()
+    mode = ChoiceField([mode.value for mode in Mode])
+    clear_blank = BooleanField()
+    defaults = TextsField()
+    unknown = ChoiceField([unknown.value for unknown in Unknown])
+    tags = TagsField()
+    contact_list = TextField(max_length=MAX_TEXT)
+    stop = BooleanField()
+    notify = BooleanField()
+    name = TextField(read_only=True)
+    format = TextField(read_only=True)
+    state = TextField(read_only=True)
+    failure = TextField(read_only=True)
+    error = ProgressField(read_only=True)
+    reading = ProgressField(read_only=True)
+    header = ProgressField(read_only=True)
+    check = ProgressField(read_only=True)
+    total = IntegerField(read_only=True)
+    processed = IntegerField(read_only=True)
+    created = IntegerField(read_only=True)
+    changed = IntegerField(read_only=True)
+    unchanged = IntegerField(read_only=True)
+    faults = IntegerField(read_only=True)
+    restored = IntegerField(read_only=True)
+    kept = IntegerField(read_only=True)
+    left_alone = ProgressField(read_only=True)
+    author_id = IntegerField(read_only=True)
+    undone_by_id = IntegerField(read_only=True)
+    finished_at = DateTimeField(read_only=True)
+    undone_at = DateTimeField(read_only=True)
+
+    @classmethod
+    def represent(cls, row: Import, zone: ZoneInfo) -> dict[str, object]:
+        settings = row.parsed_settings.as_json()
+        data: dict[str, Any] = {name: getattr(row, name, None) for name in cls.names}
+        data |= {name: format_time(data[name], zone) for name in cls.times}
+        data |= {**settings, "header": row.sheet.get("header", []), "check": row.checked}
+        return {**data, "format": row.format or None, "failure": row.failure or None, "reading": row.reading or None}
+
+
+class ImportViewSet(TeamViewSet, Paged):
+    """Imports. Admins see all of them, agents their own."""
+
+    parser_classes = [UploadParser]
+    max_body_bytes = MAX_FORM_BYTES
+    serializer_class = ImportSerializer
+    # The new import. Its file is stored before the transaction of a request with an Idempotency-Key begins.
+    uploaded: Import | None = None
+
+    def initial(self, request: Request, *args: object, **kwargs: object) -> None:
+        super().initial(request, *args, **kwargs)
+        if self.action == "create":
+            self.uploaded = self.store()
+
+    def store(self) -> Import:
+        serializer = NewImportSerializer(data=self.body.get("import"), context=self.get_serializer_context())
+        self.check(**{"import": serializer})
+        values = serializer.values
+        sent = to_object(self.body.get("import"))
+        name = values.get("name") or getattr(sent.get("content"), "name", "") or "import.csv"
+        return Import.upload(
+            self.account, by=self.request.user, name=name, chunks=values["content"], kinds=values.get("kinds") or ()
+        )
+
+    def get_queryset(self) -> ImportQuerySet:
+        rows: ImportQuerySet = self.account.imports.select_related("account", "source", "rows").order_by("-id")
+        return rows.visible_to(self.request.user)
+
+    def represent(self, row: Import) -> dict[str, object]:
+        """Return the response for an import. A list leaves out the rows that were left alone."""
+        left_alone = [] if self.action == "list" else row.left_alone(self.request.user)
+        return super().represent(row) | {"left_alone": left_alone}
+
+    def create(self, request: APIRequest) -> HttpResponse:
+        row = cast(Import, self.uploaded)
+        location = self.base_url + reverse("team-json-import", args=[row.id])
+        return Response(self.represent(row), status=201, headers={"Location": location})
+
+    def retrieve(self, request: APIRequest, id: int) -> HttpResponse:
+        return Response(self.represent(self.get_object()))
+
+    def update(self, request: APIRequest, id: int) -> HttpResponse:
+        serializer = ImportSerializer(data=self.body.get("import"), context=self.get_serializer_context())
+        self.check(**{"import": serializer})
+        given = {name: value for name, value in serializer.values.items() if value is not None}
+        return self.act(lambda row: row.set_settings(merge_settings(row.parsed_settings, given)))
+
+    def destroy(self, request: APIRequest, id: int) -> HttpResponse:
+        in_transaction(lambda: self.get_object(locked=True).discard())
+        return Response("ok")
+
+    def read(self, request: APIRequest, id: int) -> HttpResponse:
+        """Read the file again, in another way."""
+        serializer = ReadingSerializer(data=self.body.get("reading"), context=self.get_serializer_context())
+        self.check(reading=serializer)
+        row = self.get_object()
+        row.reread(serializer.values)
+        return Response(self.represent(row))
+
+    def preview(self, request: APIRequest, id: int) -> HttpResponse:
+        """Return what the first lines would do."""
+        self.check()
+        row = self.get_object()
+        row.check_draft()
+        return Response(row.preview(request.user))
+
+    def check_all(self, request: APIRequest, id: int) -> HttpResponse:
+        self.check()
+        return self.act(Import.begin_check)
+
+    def start(self, request: APIRequest, id: int) -> HttpResponse:
+        self.check()
+        return self.act(lambda row: row.start(by=request.user))
+
+    def undo(self, request: APIRequest, id: int) -> HttpResponse:
+        self.check()
+        return self.act(lambda row: row.undo(by=request.user))
+
+    def cancel(self, request: APIRequest, id: int) -> HttpResponse:
+        self.check()
+        return self.act(Import.cancel)
+
+    def faults(self, request: APIRequest, id: int) -> HttpResponse:
+        return faults_response(self.get_object())
+
+
+def merge_settings(settings: ImportSettings, given: Values) -> ImportSettings:
+    values = settings.as_json() | {name: value for name, value in given.items() if name != "columns"}
+    merged = ImportSettings.from_json(values)
+    if "columns" in given:
+        merged.columns = given["columns"]
+    return merged
+
+
+def faults_response(row: Import) -> HttpResponse:
+    """Return a CSV file with the rows that have faults. The columns are those of the imported file, and one with the faults."""
+    if not row.is_read or row.rows is None:
+        raise Conflict(_("The file is no longer available."))
+    rows = row.faulty_rows()
+    header = next(rows)
+    file = TemporaryFile()  # noqa: SIM115  # the response closes it
+    file.writelines(CSVFormat().write(header, ([cells] for cells in rows)))
+    file.seek(0)
+    response = FileResponse(file, as_attachment=True, filename="faults.csv", content_type="text/csv; charset=utf-8")
+    response.headers["Cache-Control"] = "private, no-store"
+    return response  # type: ignore[return-value]  # the stubs have no common base
+
+
+# The OpenAPI document, as far as views and serializers do not tell it
+LIMITS |= {"MAX_IMPORTED_MIB": MAX_FILE_BYTES // MEBIBYTE}
+TEXT: JSONSchema = {"type": "string", "maxLength": MAX_TEXT}
+TEXTS: JSONSchema = {"type": "object", "additionalProperties": TEXT, "maxProperties": MAX_VALUES}
+COLUMN = object_of(field=TEXT, format=TEXT, values=TEXTS)
+describe_field(SheetFileField, request={"type": "string"})
+describe_field(ColumnsField, request=array_of({**COLUMN, "required": []}), response=array_of(COLUMN))
+describe_field(TextsField, request=TEXTS, response=TEXTS)
+describe_field(KindsField, request=array_of({"enum": [kind.value for kind in RowKind]}))
+describe_field(ProgressField, response={"type": ["object", "array", "null"]})
+SHAPES[ImportSerializer] = Shape(Import, nullable=frozenset({"format", "failure", "reading"}))
