@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from tempfile import TemporaryFile
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -54,7 +54,7 @@ class SheetFileField(WireField):
 
     def to_internal_value(self, data: object) -> Iterable[bytes]:
         if isinstance(data, UploadedFile):
-            return cast("Iterable[bytes]", data.chunks())
+            return read_upload(data)
         if not isinstance(data, str):
             self.fail("content")
         if not data.startswith("base64:"):
@@ -63,6 +63,11 @@ class SheetFileField(WireField):
             return [base64.b64decode(data.removeprefix("base64:"), validate=True)]
         except (binascii.Error, ValueError):
             self.fail("base64")
+
+
+def read_upload(file: UploadedFile) -> Iterator[bytes]:
+    with file:
+        yield from cast("Iterator[bytes]", file.chunks())
 
 
 class ColumnsField(WireField):

@@ -203,6 +203,14 @@ def bulk_change(ids):
     return {"bulk_change": values}
 
 
+def import_(ids):
+    return {"import": {"content": "Name,City\nNowak,Gdynia\n", "kinds": ["client"]}}
+
+
+def changed_import(ids):
+    return {"import": {"mode": "create"}}
+
+
 def export(ids):
     return {"export": {"resource": "client", "query": f"status_id={ids.client_status}"}}
 
@@ -385,6 +393,18 @@ TABLE = [
     Row("POST", "app/exports.json", export, team=201),
     Row("GET", "app/exports/<id:id>.json", agent=404),
     Row("DELETE", "app/exports/<id:id>.json", agent=404),
+    Row("GET", "app/imports.json"),
+    Row("POST", "app/imports.json", import_, team=201),
+    Row("GET", "app/imports/<id:id>.json", agent=404),
+    Row("PUT", "app/imports/<id:id>.json", changed_import, agent=404),
+    Row("DELETE", "app/imports/<id:id>.json", agent=404),
+    Row("GET", "app/imports/<id:id>/faults.csv", agent=404),
+    Row("POST", "app/imports/<id:id>/read.json", lambda ids: {"reading": {"separator": ";"}}, agent=404),
+    Row("POST", "app/imports/<id:id>/preview.json", agent=404),
+    Row("POST", "app/imports/<id:id>/check.json", agent=404),
+    Row("POST", "app/imports/<id:id>/start.json", agent=404),
+    Row("POST", "app/imports/<id:id>/cancel.json", team=409, agent=404),
+    Row("POST", "app/imports/<id:id>/undo.json", team=409, agent=404),
     Row("GET", "app/calendar_feed.json"),
     Row("POST", "app/calendar_feed.json", team=201),
     Row("DELETE", "app/calendar_feed.json"),
