@@ -45,7 +45,7 @@ def test_it_works(acme):
         "changed": 2,
         "faults": 1,
     }
-    fault = {"column": "Name", "field": "name", "code": "required", "message": "Name: can't be blank"}
+    fault = {"column": "Name", "field": "name", "code": "null", "message": "Name: can't be blank"}
     assert read(json.get(act("faults"))) == [{"number": 4, "faults": [fault]}]
     assert json.post(act("start")).status_code == json.post(act("cancel")).status_code == 409
     undone = read(json.post(act("undo")))
