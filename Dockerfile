@@ -11,9 +11,9 @@ COPY requirements/production.txt requirements/
 RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore --require-hashes \
     --requirement requirements/production.txt
 
-# This user owns no files in the image but the mount points of two volumes: the service writes only to the database and to its standard
-# output and error. The secrets are created at the first start, and the demo stores e-mails instead of sending them.
-RUN useradd --uid 10001 --no-create-home rostrum && install -d -o rostrum /secrets /emails
+# This user owns no files in the image but the mount points of three volumes: the service writes only to the database, to stored files and to
+# its standard output and error. The secrets are created at the first start, and the demo stores e-mails instead of sending them.
+RUN useradd --uid 10001 --no-create-home rostrum && install -d -o rostrum /secrets /emails /files
 COPY . .
 RUN python -m compileall -q accounts config core crm forum webhooks team && python manage.py collectstatic --no-input
 USER rostrum

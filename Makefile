@@ -9,7 +9,7 @@ python = $(VENV)/bin/python
 ARGS =
 # Settings like those of production, for `manage.py check --deploy`. Nothing connects to these addresses.
 production = SECRET_KEY=lint-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ BASE_DOMAIN=example.com \
-	DATABASE_URL=postgresql://lint@127.0.0.1:1/lint EMAIL_URL=smtp://127.0.0.1:1 TRUST_PROXY=forwarded
+	DATABASE_URL=postgresql://lint@127.0.0.1:1/lint EMAIL_URL=smtp://127.0.0.1:1 TRUST_PROXY=forwarded FILES_DIR=/files
 # Functions of Django whose arguments are messages, besides those that Babel knows.
 keywords = gettext_lazy gettext_noop ngettext_lazy:1,2 pgettext_lazy:1c,2 npgettext_lazy:1c,2,3
 # As a module, so that it finds the extractors of babel.cfg.

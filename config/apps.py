@@ -27,6 +27,9 @@ def check_settings(**kwargs: object) -> list[CheckMessage]:
     if not values.get("DATABASE_URL"):
         hint = "Write the address of a PostgreSQL database: postgresql://user:password@host:5432/name"
         problems.append(Error("DATABASE_URL is not set.", hint=hint, id="rostrum.E002"))
+    if not (values.get("FILES_DIR") or values.get("FILES_URL")):
+        hint = "Write a directory that all processes share, or the address of a bucket in FILES_URL."
+        problems.append(Error("FILES_DIR is not set.", hint=hint, id="rostrum.E002"))
     if 0 < len(values.get("SECRET_KEY", "")) < 32:
         problem, hint = "SECRET_KEY is shorter than 32 characters.", "Use 50 random characters or more."
         problems.append(Error(problem, hint=hint, id="rostrum.E003"))

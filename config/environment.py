@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -167,3 +168,22 @@ def database(text: str) -> dict[str, object]:
     return {name: parameters.pop(parameter, "") for name, parameter in parameter_names.items()} | {
         "OPTIONS": parameters
     }
+
+
+def bucket(text: str) -> dict[str, str]:
+    """Return the address of a bucket, `s3://key:secret@bucket?endpoint=…&region=…`, as the options of `obstore.store.S3Store`."""
+    # The message does not repeat the address, which contains a secret.
+    invalid_address = ValueError(
+        "write an address such as s3://key:secret@bucket?endpoint=https://s3.example.com&region=eu-central-1"
+    )
+    try:
+        url = urlsplit(text)
+        options = dict(parse_qsl(url.query, strict_parsing=bool(url.query)))
+    except ValueError:
+        raise invalid_address from None
+    endpoint = options.get("endpoint", "https://")
+    is_complete = url.scheme == "s3" and url.hostname and url.username and url.password and url.path in ("", "/")
+    if not is_complete or options.keys() - {"endpoint", "region"} or not endpoint.startswith(("https://", "http://")):
+        raise invalid_address
+    secrets = {"access_key_id": unquote(url.username or ""), "secret_access_key": unquote(url.password or "")}
+    return {"bucket": url.hostname or "", "region": "us-east-1", **secrets, **options}

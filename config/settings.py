@@ -8,7 +8,18 @@ import dj_email_url
 from csp.constants import NONE, SELF
 from whitenoise.compress import Compressor
 
-from config.environment import Environment, boolean, database, domain, https_mode, networks, number, one_of, proxy_mode
+from config.environment import (
+    Environment,
+    boolean,
+    bucket,
+    database,
+    domain,
+    https_mode,
+    networks,
+    number,
+    one_of,
+    proxy_mode,
+)
 
 
 def _parse_email_url(url: str) -> dict[str, object]:
@@ -77,6 +88,16 @@ EMAIL_USE_TLS, EMAIL_USE_SSL = _mail["EMAIL_USE_TLS"], _mail["EMAIL_USE_SSL"]
 EMAIL_FILE_PATH = _mail.get("EMAIL_FILE_PATH") or None
 # In seconds, for a mail server that does not answer.
 EMAIL_TIMEOUT = _mail["EMAIL_TIMEOUT"] or 10
+FILES_DIR = _read(
+    "FILES_DIR", "", "The directory of stored files, which all processes share; needed without FILES_URL."
+)
+FILES_S3 = _read(
+    "FILES_URL",
+    "",
+    "A bucket for stored files in place of FILES_DIR, such as s3://key:secret@bucket?endpoint=https://s3.example.com&region=eu.",
+    bucket,
+)
+FILES_QUOTA = _read("FILES_QUOTA", "10000000000", "The bytes of stored files of each account.", _count)
 _level = one_of("DEBUG", "INFO", "WARNING", "ERROR")
 LOG_LEVEL = _read("LOG_LEVEL", "INFO", "The lowest level that is logged: DEBUG, INFO, WARNING or ERROR.", _level)
 LOG_QUERIES = _read(
@@ -294,6 +315,8 @@ MAX_CONNECTIONS = 512
 # A longer body is refused before it is read.
 MAX_BODY_BYTES = 1024 * 1024
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+# A view with `max_body_bytes` takes longer bodies of forms (`config.uploads`). Their files are written to the disk as they arrive.
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True

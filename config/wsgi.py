@@ -11,14 +11,17 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from time import monotonic, perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from django.conf import settings
 from django.core.handlers.wsgi import WSGIRequest
 from django.core.wsgi import get_wsgi_application
+from django.db import InterfaceError, OperationalError
 from django.http import FileResponse, StreamingHttpResponse
+from django.urls import Resolver404, resolve
 
 from core.limits import client_address
 from core.limits.request_shares import is_answering
@@ -174,17 +177,55 @@ class Application:
         """Respond if a slot is free and the body is complete. A body is read first, as the client may send it slowly."""
         if line.environ["PATH_INFO"] in PROBES:
             return self.respond(line)
+        if (limit := long_body_limit(line.environ)) is not None:
+            return self.admit_upload(line, limit)
         if not read_body(line.environ):
             return reject(line, 400)
         if is_answering.get():
             # A request within a request (`accounts.examples.requests`) uses the slot of the outer request.
             return self.respond(line)
+        return self.respond_in_slot(line)
+
+    def respond_in_slot(self, line: AccessLine) -> Iterable[bytes]:
         if not self.slots.acquire():
             return reject(line, 503)
         try:
             return self.respond(line)
         finally:
             self.slots.release()
+
+    def admit_upload(self, line: AccessLine, limit: int) -> Iterable[bytes]:
+        """Receive a long body of a user, which occupies the thread of a stream, and then respond in a slot.
+
+        The body of any other caller is not read. The view responds as to an empty body, and refuses the caller.
+        """
+        from accounts.tokens.authentication import find_account_of_upload  # after Django's setup
+        from core.http.uploads import holding_lease, receive
+
+        environ = line.environ
+        if not self.streams.acquire(blocking=False):
+            return reject(line, 503)
+        with ExitStack() as stack:
+            is_receiving = stack.enter_context(ExitStack())
+            is_receiving.callback(self.streams.release)
+            remove_charset(environ)
+            body: IO[bytes] | None = io.BytesIO()
+            try:
+                if (account_id := find_account_of_upload(WSGIRequest(without_body(environ)))) is not None:
+                    lease = stack.enter_context(holding_lease(account_id))
+                    if lease is None:
+                        return reject(line, 429)
+                    body = receive(environ["wsgi.input"], int(environ["CONTENT_LENGTH"]), lease)
+            except (OperationalError, InterfaceError):
+                return reject(line, 503)
+            if body is None:
+                return reject(line, 400)
+            stack.enter_context(body)
+            is_receiving.close()
+            line.environ = {**environ, "wsgi.input": body, "rostrum.max_body_bytes": limit}
+            if account_id is None:
+                line.environ = without_body(environ)
+            return self.respond_in_slot(line)
 
     def respond(self, line: AccessLine) -> Iterable[bytes]:
         """Return the content of the response, or a stream: an export from the database, or a large file."""
@@ -205,6 +246,24 @@ def is_small_file(response: StreamingHttpResponse) -> bool:
     return (
         isinstance(response, FileResponse) and int(response.get("Content-Length", str(MAX_FILE_BYTES))) < MAX_FILE_BYTES
     )
+
+
+def long_body_limit(environ: "WSGIEnvironment") -> int | None:
+    """Return the limit of the body, if it is longer than those of other requests and the view accepts it. Otherwise return None."""
+    length = environ.get("CONTENT_LENGTH") or ""
+    if not length.isdecimal() or len(length) > 12 or int(length) <= settings.MAX_BODY_BYTES:
+        return None
+    if "HTTP_TRANSFER_ENCODING" in environ or not environ.get("CONTENT_TYPE", "").lower().startswith(
+        "multipart/form-data"
+    ):
+        return None
+    try:
+        callback = resolve(environ["PATH_INFO"]).func
+    except Resolver404:
+        return None
+    view = getattr(callback, "view_class", None) or getattr(callback, "cls", None)
+    limit: int = getattr(view, "max_body_bytes", 0)
+    return limit if int(length) <= limit else None
 
 
 def read_body(environ: "WSGIEnvironment") -> bool:
@@ -233,13 +292,21 @@ def read_body(environ: "WSGIEnvironment") -> bool:
     return True
 
 
+def without_body(environ: "WSGIEnvironment") -> "WSGIEnvironment":
+    return {**environ, "wsgi.input": io.BytesIO(), "CONTENT_LENGTH": "0"}
+
+
 def reject(line: AccessLine, status: int) -> list[bytes]:
-    """Return the content of a response with 503, or 400 to an incomplete body. Neither middleware nor the database are used."""
-    from core.error_responses import incomplete_request, unavailable  # after Django's setup
+    """Return the content of a response with 503, 429 to an upload, or 400 to an incomplete body. Neither middleware nor the database are used."""
+    from core import error_responses  # after Django's setup
 
     remove_charset(line.environ)
-    request = WSGIRequest(line.environ)
-    response = unavailable(request) if status == 503 else incomplete_request(request)
+    respond = {
+        503: error_responses.unavailable,
+        429: error_responses.too_many_uploads,
+        400: error_responses.incomplete_request,
+    }
+    response = respond[status](WSGIRequest(line.environ))
     headers = {"Content-Length": str(len(response.content)), "Cache-Control": "private, no-store"}
     line.start(f"{status} {response.reason_phrase}", [*response.items(), *headers.items()])
     return [response.content]

@@ -5,10 +5,11 @@ from core import rooms
 
 class Core(rooms.Room):
     name = "core"
-    subjects = ("pages", "openapi", "change_feed", "housekeeping")
+    subjects = ("pages", "openapi", "change_feed", "housekeeping", "files")
     # The names of fields, without `_id`, in error messages that do not stand next to the field (`core.pages.errors`).
     field_labels = {
         "additional_fields": _("additional fields"),
+        "file": _("file"),
         "name": _("name"),
         "order": _("order"),
         "request": _("request"),

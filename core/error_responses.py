@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from rest_framework import exceptions
 from rest_framework.views import APIView
 
-from core.errors import RETRY_AFTER, Conflict, FieldError, FieldErrors, ShareExceeded, Throttled
+from core.errors import RETRY_AFTER, Conflict, FieldError, FieldErrors, ShareExceeded, StoreUnavailable, Throttled
 from core.http.errors import CODES, json_response, xml_response
 from core.http.formats import expects_html
 from core.pages.errors import error_page
@@ -65,6 +65,13 @@ def share_exceeded(request: HttpRequest) -> HttpResponse:
     """Return the response to a request that was not carried out, because too many of the account or the user are in progress."""
     message = gettext_lazy("Too many requests are in progress; send this one again in a moment")
     return error_response(request, 503, message=message, headers={"Retry-After": "1"})
+
+
+def too_many_uploads(request: HttpRequest) -> HttpResponse:
+    message = gettext_lazy(
+        "Your account is sending as many files as it may; send this one again when another one has arrived"
+    )
+    return error_response(request, 429, message=message, headers={"Retry-After": "10"})
 
 
 def incomplete_request(request: HttpRequest) -> HttpResponse:
@@ -122,6 +129,8 @@ def handle_exception(exc: Exception, context: dict[str, APIView]) -> HttpRespons
             return error_response(request, 403, message=next(iter(exc.args), None))
         case exceptions.APIException() if exc.status_code in CODES:
             return error_response(request, exc.status_code, message=str(exc.detail))
+        case StoreUnavailable():
+            return unavailable(request)
         case OperationalError() | InterfaceError():
             logger.error("the database is unavailable: %s", type(exc).__name__)
             return unavailable(request)

@@ -81,3 +81,7 @@ class Throttled(Exception):
 
 class ShareExceeded(Exception):
     """The account or the user has its share of the requests in progress. The client may repeat the request."""
+
+
+class StoreUnavailable(Exception):
+    """The store of files does not answer, or refuses. The client may repeat the request."""

@@ -2,6 +2,7 @@
 
 from core.changes.followers import Follower as Follower
 from core.changes.models import Change as Change
+from core.files.models import StoredFile as StoredFile
 from core.http.idempotency import IdempotentAnswer as IdempotentAnswer
 from core.jobs.queue import Heartbeat as Heartbeat
 from core.jobs.queue import Job as Job

@@ -794,6 +794,7 @@ CREATE TABLE public.accounts_account (
     resources_with_fields text[] DEFAULT '{}'::text[] NOT NULL,
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
+    files_quota bigint,
     CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
 );
 
@@ -1110,6 +1111,19 @@ CREATE TABLE public.core_staleword (
     recorded_by integer NOT NULL
 );
 ALTER TABLE ONLY public.core_staleword ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.core_storedfile (
+    id bigint NOT NULL,
+    key character varying(255) NOT NULL,
+    name character varying(255) NOT NULL,
+    content_type character varying(255) NOT NULL,
+    size bigint NOT NULL,
+    sha256 character varying(64) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.core_storedfile ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.core_word (
     account_id bigint NOT NULL,
@@ -2114,6 +2128,9 @@ ALTER TABLE ONLY public.core_ratecount
 ALTER TABLE ONLY public.core_staleword
     ADD CONSTRAINT core_staleword_pkey PRIMARY KEY (account_id, kind, word, recorded_by);
 
+ALTER TABLE ONLY public.core_storedfile
+    ADD CONSTRAINT core_storedfile_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.core_word
     ADD CONSTRAINT core_word_pkey PRIMARY KEY (account_id, kind, word, recorded_by);
 
@@ -2724,6 +2741,10 @@ CREATE UNIQUE INDEX status_name_key_unique ON public.accounts_status USING btree
 
 CREATE INDEX statuschange_of_post ON public.forum_statuschange USING btree (account_id, post_id, created_at, id);
 
+CREATE INDEX storedfile_expired ON public.core_storedfile USING btree (expires_at) WHERE (expires_at IS NOT NULL);
+
+CREATE INDEX storedfile_sizes ON public.core_storedfile USING btree (account_id, expires_at) INCLUDE (size);
+
 CREATE INDEX task_by_completion ON public.forum_post USING btree (account_id, completed_at, id) WHERE ((category_id IS NULL) AND (trashed_at IS NULL));
 
 CREATE INDEX task_by_creation ON public.forum_post USING btree (account_id, created_at, id) WHERE ((category_id IS NULL) AND (trashed_at IS NULL));
@@ -2903,6 +2924,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_tag FOR EACH ROW WHEN ((
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_user FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
+CREATE TRIGGER take_id BEFORE INSERT ON public.core_storedfile FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_client FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_contact FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -3032,6 +3055,9 @@ ALTER TABLE ONLY public.core_follower
 
 ALTER TABLE ONLY public.core_idempotentanswer
     ADD CONSTRAINT core_idempotentanswe_account_id_3c6ccfab_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.core_storedfile
+    ADD CONSTRAINT core_storedfile_account_id_e1c45385_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.core_word
     ADD CONSTRAINT core_word_account_id_cfe27651_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

@@ -37,6 +37,7 @@ os.environ |= {
     "RATE_LIMIT": "0",
     "FAILED_LOGIN_LIMIT": "0",
     "ACCOUNT_LIMIT": "0",
+    "FILES_DIR": tempfile.mkdtemp(prefix="rostrum-tests-files-"),
 }
 
 
@@ -71,6 +72,7 @@ if PLAIN:
 
 def pytest_unconfigure() -> None:
     _exit_stack.close()
+    shutil.rmtree(os.environ["FILES_DIR"], ignore_errors=True)
 
 
 pytest_plugins = [

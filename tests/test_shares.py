@@ -28,6 +28,7 @@ from core.jobs.queue import Job
 from core.jobs.registry import MAX_TIME_SLICE, PERIODIC_QUEUE, jobs, queues
 from core.jobs.worker import Worker
 from core.limits import leases, request_shares
+from core.limits.pace import MIN_RATE
 from core.limits.rate_limits import hashed_key, increment
 from core.limits.request_shares import CONTENTION, RequestShares, hold_share
 from forum.notifications.emails import send_notifications
@@ -458,7 +459,7 @@ def test_an_export_that_is_read_too_slowly_ends(db, monkeypatch):
     """The time that the service takes for a chunk does not count."""
     now = 0.0
     monkeypatch.setattr(exports, "monotonic", lambda: now)
-    chunk = bytes(exports.MIN_RATE * 20)
+    chunk = bytes(MIN_RATE * 20)
     stream = stream_of([chunk] * 10)
     assert next(stream) == chunk
     now = 20.0

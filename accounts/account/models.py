@@ -101,6 +101,8 @@ class Account(models.Model):
     )
     # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
     resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
+    # The bytes of the files that the account may store. None stands for the setting FILES_QUOTA. Only operators set it.
+    files_quota = models.BigIntegerField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 

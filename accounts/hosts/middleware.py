@@ -63,7 +63,7 @@ class AccountMiddleware:
             length = int(request.META.get("CONTENT_LENGTH") or 0)
         except ValueError:
             return error_response(request, 400, message=gettext_lazy("Content-Length is not a number"))
-        if length > settings.MAX_BODY_BYTES:
+        if length > request.META.get("rostrum.max_body_bytes", settings.MAX_BODY_BYTES):
             return error_response(request, 413)
 
         host = normalize(request.META.get("HTTP_HOST", ""))

@@ -1,13 +1,20 @@
 """Authentication by an API token, for the Account API."""
 
 import re
+from typing import cast
 
+from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
+from accounts.hosts.addresses import host_cache
+from accounts.hosts.names import normalize
+from accounts.hosts.requests import TenantRequest
 from accounts.sessions import throttling
 from accounts.sessions.authentication import account_request, attach_account
+from accounts.sessions.cookies import SESSION_COOKIE
+from accounts.sessions.models import Session
 from accounts.sessions.throttling import RefusalReason, Way, log_refusal
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
@@ -23,13 +30,7 @@ class TokenAuthentication(BaseAuthentication):
     """
 
     def authenticate(self, request: Request) -> tuple[User, APIToken] | None:
-        tokens: list[object] = []
-        scheme, _, value = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
-        if scheme.lower() in {"bearer", "token"}:
-            value = value.strip()
-            parameter = _TOKEN_PARAMETER.fullmatch(value)
-            tokens.append(parameter[1] if parameter else value)
-        tokens += request.query_params.getlist("api_token")
+        tokens = self.tokens_before_body(request)
         if isinstance(request.data, dict) and request.data.get("api_token") is not None:
             tokens.append(request.data["api_token"])
         if not tokens:
@@ -42,6 +43,17 @@ class TokenAuthentication(BaseAuthentication):
         row.touch()
         attach_account(request, row.user, row.account)
         return row.user, row
+
+    @staticmethod
+    def tokens_before_body(request: Request) -> list[object]:
+        """Return the tokens in the Authorization header and in the query."""
+        tokens: list[object] = []
+        scheme, _, value = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+        if scheme.lower() in {"bearer", "token"}:
+            value = value.strip()
+            parameter = _TOKEN_PARAMETER.fullmatch(value)
+            tokens.append(parameter[1] if parameter else value)
+        return tokens + request.query_params.getlist("api_token")
 
     def find(self, request: Request, tokens: list[object]) -> APIToken | None:
         """Return the stored token. Return None if the tokens of the request differ, or if the host is one of another account."""
@@ -60,3 +72,25 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="account"'
+
+
+def find_account_of_upload(request: HttpRequest) -> int | None:
+    """Return the id of the account whose user or token sends a long body. It is found by the headers and the query alone.
+
+    The view authenticates the request again. Call this before the middleware.
+    """
+    host = normalize(request.META.get("HTTP_HOST", ""))
+    address = host_cache.find(host) if host else None
+    if address is None:
+        return None
+    cast(TenantRequest, request).address = address
+    wrapped = Request(request)
+    authentication = TokenAuthentication()
+    if tokens := authentication.tokens_before_body(wrapped):
+        token = authentication.find(wrapped, tokens)
+        return token.account_id if token else None
+    secret = request.COOKIES.get(SESSION_COOKIE)
+    if not secret or address.account_id is None:
+        return None
+    session = Session.objects.find_by_secret(address.account_id, secret, domain=address.domain)
+    return session.account_id if session else None

@@ -102,4 +102,5 @@ def local_variables(data: DataDirectory) -> dict[str, str]:
         "PUBLIC_PORT": os.environ.get("PUBLIC_PORT") or str(port),
         "LOCAL_ACCOUNT": DEMO_ACCOUNT,
         "STATIC_ROOT": str(data.path / "static"),
+        "FILES_DIR": os.environ.get("FILES_DIR") or str(data.path / "files"),
     }

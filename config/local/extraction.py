@@ -19,7 +19,12 @@ def extract_document(
     yield from extract_python(file, keywords, comment_tags, options)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     # The settings need these variables. Nothing connects to the database.
-    for name, value in {"SECRET_KEY": "-" * 60, "BASE_DOMAIN": "localhost", "DATABASE_URL": "postgresql://-"}.items():
+    for name, value in {
+        "SECRET_KEY": "-" * 60,
+        "BASE_DOMAIN": "localhost",
+        "DATABASE_URL": "postgresql://-",
+        "FILES_DIR": "-",
+    }.items():
         os.environ.setdefault(name, value)
     django.setup()
     # Its module reads the settings.

@@ -19,7 +19,7 @@ from django.views import View
 
 from core.db.transactions import in_transaction
 from core.error_responses import error_response, throttled, unavailable
-from core.errors import Conflict, FieldError, FieldErrors, Throttled
+from core.errors import Conflict, FieldError, FieldErrors, StoreUnavailable, Throttled
 from core.http import throttling
 from core.http.requests import RequestOfPage
 from core.pages.errors import error_sentence, field_message
@@ -70,7 +70,7 @@ class Page(View):
             return error_response(request, 403, message=next(iter(error.args), None))
         except (RequestDataTooBig, TooManyFieldsSent):
             return error_response(request, 413)
-        except (OperationalError, InterfaceError):
+        except (OperationalError, InterfaceError, StoreUnavailable):
             return unavailable(request)
 
     @property

@@ -27,6 +27,7 @@ from core.error_responses import error_response
 from core.http import throttling
 from core.limits import leases
 from core.limits.leases import Lease
+from core.limits.pace import Pace
 from core.pages.base import redirect
 from core.pages.formatting import amount_text, number_text
 from core.rows.declared import FieldType
@@ -56,8 +57,6 @@ MAX_EXPORTED = 1_000_000
 CHUNK_SIZE = 1000
 # The exports of an account that run at a time.
 MAX_EXPORTS = 2
-# The lowest rate at which the client has to read the file, in bytes per second, and the seconds after which it is checked.
-MIN_RATE, RATE_GRACE = 8 * 1024, 30
 
 
 class ExportPage(TeamPage):
@@ -121,10 +120,9 @@ class ExportStream:
 
     def __init__(self, chunks: Iterator[bytes], lease: Lease) -> None:
         self.chunks, self.lease = chunks, lease
-        self.sent = 0
-        # The seconds that the client has taken to read, and when it got the last chunk.
-        self.reading = 0.0
-        self.sent_at: float | None = None
+        self.pace = Pace()
+        # The bytes of the last chunk, and when the client got it.
+        self.sent, self.sent_at = 0, 0.0
         self.is_over = False
         self.too_slow = _("The file is incomplete: it was read too slowly. Export the list again.")
 
@@ -134,18 +132,16 @@ class ExportStream:
     def __next__(self) -> bytes:
         if self.is_over:
             raise StopIteration
-        if self.sent_at is not None:
-            self.reading += monotonic() - self.sent_at
-        is_slow = self.reading > RATE_GRACE and self.sent < self.reading * MIN_RATE
-        if is_slow or not self.lease.renew():
+        if self.sent:
+            self.pace.add(self.sent, monotonic() - self.sent_at)
+        if self.pace.is_too_slow or not self.lease.renew():
             self.close()
             return f"{self.too_slow}\r\n".encode()
         chunk = next(self.chunks, None)
         if chunk is None:
             self.close()
             raise StopIteration
-        self.sent += len(chunk)
-        self.sent_at = monotonic()
+        self.sent, self.sent_at = len(chunk), monotonic()
         return chunk
 
     def close(self) -> None:

@@ -19,11 +19,12 @@ VALID = {
     "DATABASE_URL": "postgresql://user:hunter2@db:5432/rostrum",
     "EMAIL_URL": "smtp://user:hunter2@mail.example.com:587/?tls=True",
     "TRUST_PROXY": "forwarded",
+    "FILES_DIR": "/files",
 }
 NAMES = [
     *("SECRET_KEY", "BASE_DOMAIN", "DATABASE_URL", "DATABASE_POOLER", "HTTPS", "TRUST_PROXY", "EMAIL_URL", "LOG_LEVEL"),
     *("STATEMENT_TIMEOUT", "RATE_LIMIT", "FAILED_LOGIN_LIMIT", "ACCOUNT_LIMIT", "WEBHOOK_ALLOW", "PORT", "HOST"),
-    *("PUBLIC_PORT", "WORKERS", "DATABASE_WAIT"),
+    *("PUBLIC_PORT", "WORKERS", "DATABASE_WAIT", "FILES_DIR", "FILES_URL", "FILES_QUOTA"),
 ]
 
 
@@ -53,6 +54,7 @@ def test_it_works(monkeypatch):
 NOT_SET = {
     "SECRET_KEY": "Make one with: python -c 'import secrets; print(secrets.token_urlsafe(48))'",
     "DATABASE_URL": "Write the address of a PostgreSQL database: postgresql://user:password@host:5432/name",
+    "FILES_DIR": "Write a directory that all processes share, or the address of a bucket in FILES_URL.",
 }
 
 
@@ -93,6 +95,18 @@ INVALID = {
     ("STATEMENT_TIMEOUT", "write a whole number, 1 or more. The number"): ["0", "-1", "1.5", "x", "٣"],
     ("PORT", "write a whole number from 1 to 65535. "): ["0", "65536", "http", "9" * 5000],
     ("WORKERS", "write a whole number from 1 to 256. "): ["0", "257", "many"],
+    (
+        "FILES_URL",
+        "write an address such as s3://key:secret@bucket?endpoint=https://s3.example.com&region=eu-central-1. A",
+    ): [
+        *("s3://bucket", "s3://key:hunter2@", "https://key:hunter2@bucket", "s3://key:hunter2@bucket?region"),
+        *(
+            "s3://key:hunter2@bucket?endpoint=s3.example.com",
+            "s3://key:hunter2@bucket/path",
+            "s3://[",
+            "s3://k:hunter2@b?x=1",
+        ),
+    ],
     ("DATABASE_WAIT", "write a whole number from 0 to 3600. "): ["-1", "3601", "1.5"],
 }
 

@@ -1,4 +1,4 @@
-from config.environment import environment_variables
+from config.environment import bucket, environment_variables
 
 
 def test_secrets_may_be_in_files(monkeypatch, tmp_path):
@@ -18,3 +18,15 @@ def test_a_variable_counts_before_a_file(monkeypatch, tmp_path):
     monkeypatch.setenv("SECRET_KEY_FILE", str(tmp_path / "secret_key"))
     monkeypatch.setenv("SECRET_KEY", "of the environment")
     assert environment_variables()["SECRET_KEY"] == "of the environment"
+
+
+def test_the_address_of_a_bucket():
+    secrets = {"access_key_id": "key", "secret_access_key": "a/b+c"}
+    address = "s3://key:a%2Fb%2Bc@files?endpoint=https://s3.example.com:9000&region=eu"
+    assert bucket(address) == {
+        "bucket": "files",
+        "region": "eu",
+        "endpoint": "https://s3.example.com:9000",
+        **secrets,
+    }
+    assert bucket("s3://key:a%2Fb%2Bc@files") == {"bucket": "files", "region": "us-east-1", **secrets}

@@ -119,6 +119,9 @@ class RowSettings:
 @contextlib.contextmanager
 def rolled_back() -> Iterator[None]:
     """Roll the changes of the block back. Callbacks for a commit are removed."""
-    with transaction.atomic():
+    row_transaction = transaction.atomic()
+    # As for the transaction of a test: the code of a row may begin a durable one.
+    row_transaction._from_testcase = True
+    with row_transaction:
         yield
         transaction.set_rollback(True)
