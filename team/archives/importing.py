@@ -4,13 +4,17 @@ Rows keep their ids and times. Whatever an archive says, its rows belong to the 
 are computed anew. The triggers of the tables compute searches, live copies and counts. They write no change feed, so nobody is notified.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import IO, Any
 
 import orjson
 from django.contrib.auth.hashers import make_password
 from django.db import DataError, IntegrityError, connection, transaction
+from django.utils import timezone
 
 from accounts.account.models import Account, Branding
 from accounts.hosts.models import Host
@@ -19,6 +23,7 @@ from accounts.users.models import User
 from accounts.users.names import check_visible
 from core.db.time_limit import without_statement_timeout
 from core.errors import FieldError, FieldErrors
+from core.files.models import StoredFile
 from core.rows.trimmed import fold_email
 from crm.clients.models import Client
 from crm.contacts.models import Contact
@@ -27,7 +32,7 @@ from forum.comments.commenting import find_mentions
 from forum.comments.models import Comment
 from forum.posts.models import Post
 from forum.texts.markdown import render
-from team.archives.reading import Archive, ArchivedFile, ArchiveError, Line
+from team.archives.reading import FILES, Archive, ArchivedFile, ArchiveError, Line
 from team.archives.tables import TABLES, quoted
 from team.archives.writing import Progress
 from team.summaries.models import update_summaries
@@ -111,6 +116,9 @@ def check_archive(file: IO[bytes], *, progress: Progress | None = None) -> Impor
     archive, report = Archive(file), ImportReport()
     for archived in archive.files.values():
         for batch in batches(archive.lines(archived)):
+            if archived.name == FILES:
+                for line in batch:
+                    deque(archive.stored_bytes(line), maxlen=0)
             report.rows[archived.name] = batch[-1].number
             if progress:
                 progress(archived.name, batch[-1].number)
@@ -124,10 +132,32 @@ def read_archive(account: Account, file: IO[bytes], *, progress: Progress | None
     Otherwise they are added with a new id. The owners in the archive become admins.
     """
     archive = Archive(file)
-    with transaction.atomic(), without_statement_timeout():
+    check_empty(account)
+    with storing_files(account, archive) as keys, transaction.atomic(), without_statement_timeout():
         # No other transaction can add rows to the account until the end.
         account = Account.objects.select_for_update().get(id=account.id)
-        return ArchiveImport(account, archive, progress).run()
+        return ArchiveImport(account, archive, keys, progress).run()
+
+
+@contextmanager
+def storing_files(account: Account, archive: Archive) -> Iterator[dict[int, str]]:
+    """Store the bytes of the files in the archive, and return their keys by id. They expire if the block fails or takes more than a day."""
+    keys: dict[int, str] = {}
+    try:
+        for line in archive.lines(archive.files[FILES]) if FILES in archive.files else ():
+            name, content_type, size = (line.row[each] for each in ("name", "content_type", "size"))
+            chunks, expires_at = archive.stored_bytes(line), timezone.now() + timedelta(days=1)
+            values: dict[str, Any] = {"content_type": content_type, "max_bytes": size, "expires_at": expires_at}
+            try:
+                keys[line.row["id"]] = StoredFile.objects.store(account, name=name, chunks=chunks, **values).key
+            except FieldErrors as error:
+                raise (
+                    error if isinstance(error, ArchiveError) else ArchiveError(str(error), FILES, line.number)
+                ) from None
+        yield keys
+    except BaseException:
+        StoredFile.objects.filter(account_id=account.id, key__in=keys.values()).expire()
+        raise
 
 
 def check_empty(account: Account) -> User:
@@ -136,7 +166,9 @@ def check_empty(account: Account) -> User:
     if len(users) != 1 or users[0].role != User.Role.OWNER or account.forums.count() > 1:
         raise ArchiveError("the account is not empty: it has more than its owner and one forum")
     for name, table in TABLES.items():
-        if name not in DEFAULT_ROWS and table.model._base_manager.filter(account_id=account.id).exists():
+        # Files that expire belong to tasks of the account, such as exports.
+        condition = {"expires_at": None} if name == "files" else {}
+        if name not in DEFAULT_ROWS and table.model._base_manager.filter(account_id=account.id, **condition).exists():
             raise ArchiveError(f"the account is not empty: it has {name.replace('_', ' ')}")
     return users[0]
 
@@ -144,8 +176,8 @@ def check_empty(account: Account) -> User:
 class ArchiveImport:
     """An import in progress."""
 
-    def __init__(self, account: Account, archive: Archive, progress: Progress | None) -> None:
-        self.account, self.archive, self.progress = account, archive, progress
+    def __init__(self, account: Account, archive: Archive, keys: dict[int, str], progress: Progress | None) -> None:
+        self.account, self.archive, self.keys, self.progress = account, archive, keys, progress
         self.owner, self.last_id, self.report = check_empty(account), archive.last_id, ImportReport()
 
     def run(self) -> ImportReport:
@@ -154,6 +186,8 @@ class ArchiveImport:
         self.execute("SET CONSTRAINTS ALL IMMEDIATE; SET LOCAL search.is_filling = on")
         for name in reversed(DEFAULT_ROWS[1:]):
             self.execute(f"DELETE FROM {TABLES[name].name} WHERE account_id = %(account)s")  # noqa: S608
+        # The rows of the stored bytes get the ids of the archive.
+        StoredFile.objects.filter(account_id=self.account.id, key__in=self.keys.values()).delete()
         for name in TABLES:
             if (archived := self.archive.files.get(f"{name}.jsonl")) is not None:
                 self.load(archived)
@@ -210,6 +244,8 @@ class ArchiveImport:
         table, row = archived.table, line.row
         values: dict[str, Any] = line.computed | dict(table.values) | dict.fromkeys(table.late)
         values |= {name: new[row[name]] for name, new in table.replaced.items() if row.get(name) in new}
+        if table.label == "core.StoredFile":
+            values["key"] = self.keys[row["id"]]
         if table.label == "forum.Forum":
             values["host_id"] = self.find_host(row)
         if table.label == "accounts.User":

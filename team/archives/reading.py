@@ -19,12 +19,15 @@ from core.db.fields import AccountIdField, AnyField
 from core.db.tenancy import FoldedField
 from core.db.text import is_xml_text
 from core.errors import FieldError
+from core.files.store import CHUNK_SIZE
 from forum.texts.markdown import render
 from team.archives.tables import RENDERED, TABLES, ArchivedTable, fields_of
 from team.archives.writing import FORMAT, MANIFEST, VERSION
 
 # The sizes of the manifest, of a line, and of all files together, uncompressed.
 MAX_MANIFEST_BYTES, MAX_LINE_BYTES, MAX_BYTES = 1024**2, 8 * 1024**2, 64 * 1024**3
+# The file that describes the stored files, and the names of their bytes.
+FILES, STORED = "files.jsonl", re.compile(r"files/[1-9][0-9]{0,15}")
 # The highest id that is exact in a JSON number.
 MAX_ID = 2**53 - 1
 
@@ -73,15 +76,20 @@ class Archive:
         manifest = self._read_manifest()
         self.last_id: int = manifest["last_id"]
         self.files = {file.name: file for file in map(ArchivedFile, manifest["files"])}
+        names, stored = [
+            [name for name in names if bool(STORED.fullmatch(name)) is is_stored] for is_stored in (False, True)
+        ]
         if sorted([MANIFEST, *self.files]) != sorted(names) or len(self.files) < len(manifest["files"]):
             raise ArchiveError("it does not name each file of the archive once", MANIFEST)
+        if len(set(stored)) < len(stored) or len(stored) != (self.files[FILES].rows if FILES in self.files else 0):
+            raise ArchiveError("it does not describe each stored file once", FILES)
 
     def _check_files(self) -> list[str]:
         """Check what the ZIP declares, before anything is decompressed. Return the names of the files."""
         infos = self._zip.infolist()
         known = {MANIFEST, *(f"{name}.jsonl" for name in TABLES)}
         for info in infos:
-            if info.filename not in known:
+            if info.filename not in known and not STORED.fullmatch(info.filename):
                 raise ArchiveError("this version knows no such file", info.filename[:100])
             if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED) or info.flag_bits & 1:
                 raise ArchiveError("it is encrypted, or not compressed by deflate", info.filename)
@@ -121,6 +129,20 @@ class Archive:
             yield Line(number, line.strip(), row, computed)
         if (number, digest.hexdigest()) != (file.rows, file.sha256):
             raise ArchiveError("the number of its rows or its checksum is not that of the manifest", file.name)
+
+    def stored_bytes(self, line: Line) -> Iterator[bytes]:
+        """Yield the bytes of the stored file that a line of `FILES` describes, and check their number and checksum at the end."""
+        name, digest, size = f"files/{line.row['id']}", hashlib.sha256(), 0
+        try:
+            with self._zip.open(name) as stream:
+                while chunk := stream.read(CHUNK_SIZE):
+                    digest.update(chunk)
+                    size += len(chunk)
+                    yield chunk
+        except (KeyError, BadZipFile, EOFError, zlib.error):
+            raise ArchiveError("it is missing, damaged or incomplete", name) from None
+        if (size, digest.hexdigest()) != (line.row["size"], line.row["sha256"]):
+            raise ArchiveError("its size or its checksum is not that of files.jsonl", name)
 
     def _read_lines(self, name: str) -> Iterator[bytes]:
         try:

@@ -68,6 +68,8 @@ class ArchivedTable:
     checks: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     # The columns with links in a circle, which an import writes when the rows of all tables exist.
     late: tuple[str, ...] = ()
+    # The SQL condition of the rows that are in an archive.
+    where: str = "true"
 
     @cached_property
     def model(self) -> type[models.Model]:
@@ -96,7 +98,7 @@ class ArchivedTable:
         columns = ", ".join(f"{value} AS {quoted(name)}" for name, value in values.items())
         key = ", ".join(f"row.{quoted(each.attname)}" for each in self.model._meta.pk_fields)
         account = "id" if self.label == settings.ACCOUNT_MODEL else "account_id"
-        rows = f"SELECT {columns} FROM {self.name} AS row WHERE row.{account} = %s ORDER BY {key}"  # noqa: S608
+        rows = f"SELECT {columns} FROM {self.name} AS row WHERE row.{account} = %s AND {self.where} ORDER BY {key}"  # noqa: S608
         return f"SELECT row_to_json(selected)::text FROM ({rows}) AS selected"  # noqa: S608
 
 
@@ -122,9 +124,15 @@ TABLES: dict[str, ArchivedTable] = {
     "account": ArchivedTable(
         "accounts.Account",
         # New accounts have lower limits, so an import must not make an account older.
-        {OWN: "id prefix from_partner created_at updated_at", SECRET: "partner_key", DERIVED: "resources_with_fields"},
+        {
+            OWN: "id prefix from_partner files_quota created_at updated_at",
+            SECRET: "partner_key",
+            DERIVED: "resources_with_fields",
+        },
         checks=OF_READER,
     ),
+    # The bytes are in the files `files/<id>`. A file that expires belongs to a task of this installation.
+    "files": ArchivedTable("core.StoredFile", {OWN: "key expires_at"}, where="row.expires_at IS NULL"),
     "branding": ArchivedTable("accounts.Branding", {DERIVED: "logo_key"}),
     "groups": ArchivedTable("accounts.Group"),
     "users": ArchivedTable(
@@ -134,7 +142,7 @@ TABLES: dict[str, ArchivedTable] = {
         checks={**OF_READER, "login": lambda login: re.fullmatch(User.LOGIN_PATTERN, login) is not None},
     ),
     **plain(pipelines="accounts.Pipeline", statuses="accounts.Status", tags="accounts.Tag"),
-    **plain(fields="crm.FieldDefinition", views="team.SavedView"),
+    **plain(field_definitions="crm.FieldDefinition", views="team.SavedView"),
     "forums": ArchivedTable(
         "forum.Forum",
         {"`host` has the address, or null for that of the account": "host_id"},

@@ -1,4 +1,6 @@
-"""Writing the archive of an account: a ZIP with a file of JSON lines for each table (`team.archives.tables`), and `manifest.json`."""
+"""Writing the archive of an account: a ZIP with a file of JSON lines for each table (`team.archives.tables`), the bytes of its stored files, and
+`manifest.json`.
+"""
 
 import hashlib
 from collections.abc import Callable
@@ -14,6 +16,7 @@ from django.utils import timezone
 
 from accounts.account.models import Account
 from core.db.time_limit import without_statement_timeout
+from core.files.models import StoredFile
 from team.archives.tables import TABLES
 
 FORMAT, VERSION, MANIFEST = "rostrum-archive", 1, "manifest.json"
@@ -63,12 +66,15 @@ class Manifest:
 def write_archive(account: Account, file: IO[bytes], *, progress: Progress | None = None) -> Manifest:
     """Write the archive of an account, with all rows as they are at the beginning. Call this outside of a transaction.
 
-    The file may be a stream that cannot be read or repositioned.
+    The file may be a stream that cannot be read or repositioned. Raise StoreUnavailable if the bytes of a stored file cannot be read.
     """
     with transaction.atomic(durable=True), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         with without_statement_timeout(), ZipFile(file, "w", ZIP_DEFLATED) as archive:
             files = [write_table(archive, name, account.id, progress) for name in TABLES]
+            for stored in StoredFile.objects.filter(account_id=account.id, expires_at=None).order_by("id").iterator():
+                with archive.open(f"files/{stored.id}", "w", force_zip64=True) as output:
+                    output.writelines(stored.read())
             cursor.execute("SELECT coalesce(max(last), 0) FROM account_ids.counter WHERE account_id = %s", [account.id])
             [last_id] = cursor.fetchone()
             account.refresh_from_db()

@@ -50,7 +50,7 @@ def archive_of(account: Account) -> io.BytesIO:
 def contents_of(archive: io.BytesIO) -> dict[str, list[str]]:
     """Return the lines of each file of rows."""
     with ZipFile(archive) as file:
-        return {name: file.read(name).decode().splitlines() for name in file.namelist() if name != MANIFEST}
+        return {name: file.read(name).decode().splitlines() for name in file.namelist() if name.endswith(".jsonl")}
 
 
 def manifest_of(archive: io.BytesIO) -> dict[str, Any]:
@@ -78,8 +78,10 @@ OWN_COLUMNS = [
         for name in names.split()
         if name != "resources_with_fields"
     ),
+    "key",
     *(name for names in TABLES["webhooks"].left_out.values() for name in names.split()),
 ]
+OF_ONE_TABLE = {"id": "accounts_account", "key": "core_storedfile"}
 # The columns of tables of counts, which are summed.
 MEASURES = {"uses", "deals", "price", "posts"}
 
@@ -95,7 +97,7 @@ def rows_of(account: Account) -> dict[str, Counter[str]]:
             cursor.execute(
                 f"SELECT (to_jsonb(row) - %s::text[])::text FROM {name} AS row WHERE {column} = %s",  # noqa: S608
                 [
-                    [each for each in OWN_COLUMNS if each != "id" or name == "accounts_account"],
+                    [each for each in OWN_COLUMNS if each not in OF_ONE_TABLE or OF_ONE_TABLE[each] == name],
                     account.id,
                 ],
             )
@@ -107,7 +109,18 @@ def rows_of(account: Account) -> dict[str, Counter[str]]:
     return found
 
 
-def pack(manifest: dict[str, Any], files: dict[str, Iterable[str]], output: Any = None) -> io.BytesIO:
+def stored_in(archive: io.BytesIO) -> dict[str, bytes]:
+    """Return the bytes of the stored files."""
+    with ZipFile(archive) as file:
+        return {name: file.read(name) for name in file.namelist() if name.startswith("files/")}
+
+
+def pack(
+    manifest: dict[str, Any],
+    files: dict[str, Iterable[str]],
+    output: Any = None,
+    stored: dict[str, bytes] | None = None,
+) -> io.BytesIO:
     """Return an archive of these lines. The numbers of rows and the checksums in the manifest are computed."""
     output = output or io.BytesIO()
     entries = []
@@ -121,6 +134,8 @@ def pack(manifest: dict[str, Any], files: dict[str, Iterable[str]], output: Any 
                     stream.write(data)
                     rows += 1
             entries.append(entry | {"rows": rows, "sha256": digest.hexdigest()})
+        for name, content in (stored or {}).items():
+            archive.writestr(name, content)
         archive.writestr(MANIFEST, json.dumps(manifest | {"files": entries}))
     return output
 
@@ -131,7 +146,7 @@ def edit(archive: io.BytesIO, name: str, change: Callable[[dict[str, Any]], Any]
     row = json.loads(files[name][line - 1])
     text = change(row)
     files[name][line - 1] = text if isinstance(text, str) else json.dumps(row)
-    return pack(manifest_of(archive), files)
+    return pack(manifest_of(archive), files, stored=stored_in(archive))
 
 
 def grow(archive: io.BytesIO, copies: int, output: Any = None) -> Any:
@@ -151,4 +166,4 @@ def grow(archive: io.BytesIO, copies: int, output: Any = None) -> Any:
     grown = {
         name: repeated(lines) if name.removesuffix(".jsonl") in REPEATED else lines for name, lines in files.items()
     }
-    return pack(manifest | {"last_id": step * (copies + 1)}, grown, output)
+    return pack(manifest | {"last_id": step * (copies + 1)}, grown, output, stored_in(archive))

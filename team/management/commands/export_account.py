@@ -3,6 +3,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.account.models import Account
+from core.errors import StoreUnavailable
 from team.archives.writing import progress_on, write_archive
 
 
@@ -24,8 +25,10 @@ class Command(BaseCommand):
         try:
             with file.open("wb") as output:
                 manifest = write_archive(found, output, progress=progress_on(self.stderr))
-        except BaseException:
+        except BaseException as error:
             # Nobody must take an incomplete file for an archive.
             file.unlink()
+            if isinstance(error, StoreUnavailable):
+                raise CommandError("The store of files does not answer, or has lost a file.") from None
             raise
         self.stdout.write(f"{sum(entry.rows for entry in manifest.files):,} rows of {account} are in {file}.")

@@ -3,6 +3,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from accounts.account.models import Account
+from core.errors import StoreUnavailable
 from team.archives.importing import check_archive, read_archive
 from team.archives.reading import ArchiveError
 from team.archives.writing import progress_on
@@ -30,6 +31,8 @@ class Command(BaseCommand):
                 )
         except ArchiveError as error:
             raise CommandError(f"{file}: {error.text}") from None
+        except StoreUnavailable:
+            raise CommandError("The store of files does not answer.") from None
         except OSError as error:
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
         rows = sum(report.rows.values())

@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from decimal import Decimal
 from resource import RUSAGE_SELF, getrusage
 from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile
@@ -11,11 +12,13 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZipFile
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
 from accounts.sign_in.models import SignInCode
 from accounts.users.models import User
 from config.management.commands.demo import create_demo_account
 from core.changes.models import Change
+from core.files.models import StoredFile
 from forum.texts.markdown import html_field
 from team.archives import reading
 from team.archives.importing import check_archive, read_archive
@@ -38,6 +41,11 @@ def make_target(owner: User, prefix: str = "copy"):
     return account
 
 
+def save_file(account, content: bytes, **values) -> StoredFile:
+    options = {"name": "a.png", "content_type": "image/png", "max_bytes": 10**6, **values}
+    return StoredFile.objects.store(account, chunks=iter([content]), **options)
+
+
 @commits
 def test_it_works(acme):
     fill(acme.account, acme.bob, "archived")
@@ -50,6 +58,8 @@ def test_it_works(acme):
     with connection.cursor() as cursor:
         exact = """{"a": 12345678901234567890.50, "b": "\\u00e9\\\\"}"""
         cursor.execute("UPDATE crm_client SET additional_fields = %s::jsonb WHERE id = %s", [exact, client.id])
+    picture = save_file(acme.account, b"\x89PNG" * 100_000)
+    save_file(acme.account, b"of an export", expires_at=timezone.now() + timedelta(days=1))
     archive = archive_of(acme.account)
     target = make_target(acme.alice)
     changes = Change.objects.filter(account_id=target.id).count()
@@ -63,7 +73,9 @@ def test_it_works(acme):
     assert after == before
     process_queue(acme.account.id)
     assert recount(target.id) == {name: [] for name in recount(target.id)}
+    acme.account.stored_files.exclude(id=picture.id).delete()
     assert rows_of(target) == rows_of(acme.account)
+    assert b"".join(target.stored_files.get(id=picture.id).read()) == b"\x89PNG" * 100_000
     # The owner has the password of the new account, others have none, and new rows get further ids.
     owner = target.users.get(role=User.Role.OWNER)
     assert owner.check_password(PASSWORD)
@@ -179,9 +191,11 @@ def test_it_rejects_wrong_archives(acme, monkeypatch):
     make_message(acme.alice)
     client, merged = make_client(acme.alice, "kept"), make_client(acme.alice, "merged")
     acme.account.merges.merge(acme.account, "client", client.id, merged.id, {}, by=acme.alice)
+    file = save_file(acme.account, b"bytes")
     archive, target = archive_of(acme.account), make_target(acme.alice)
     whole, row = archive.getvalue(), test_values
     monkeypatch.setattr(reading, "MAX_BYTES", 9 * 1024**2)
+    path = f"files/{file.id}"
     broken = bytearray(whole)
     broken[whole.index(b"clients.jsonl") + 60] ^= 255
     cases = {
@@ -200,6 +214,18 @@ def test_it_rejects_wrong_archives(acme, monkeypatch):
         "bomb": (
             with_file(archive, "tags.jsonl", b"\n" * 9 * 1024**2, compress_type=ZIP_DEFLATED),
             "its files are too large (maximum is 9,437,184 bytes together)",
+        ),
+        "other bytes": (
+            with_file(archive, path, b"other"),
+            f"{path}: its size or its checksum is not that of files.jsonl",
+        ),
+        "no bytes": (
+            edit(archive, "files.jsonl", row(id=9)),
+            "files/9: it is missing, damaged or incomplete",
+        ),
+        "more bytes": (
+            with_file(archive, "files/9"),
+            "files.jsonl: it does not describe each stored file once",
         ),
         "no manifest": (with_file(archive, MANIFEST), "manifest.json: it is missing or damaged"),
         "format": (changed(archive, version=2), "manifest.json: it is not of the format rostrum-archive, version 1"),
@@ -300,14 +326,17 @@ def test_it_rejects_wrong_archives(acme, monkeypatch):
     }
     before = rows_of(target)
     found = {}
-    for name, (file, _expected) in cases.items():
+    for name, (wrong, _expected) in cases.items():
         found[name] = "no error"
         with suppress_error(name, found):
-            check_archive(file)
-            read_archive(target, file)
+            check_archive(wrong)
+            read_archive(target, wrong)
     assert found == {name: expected for name, (_file, expected) in cases.items()}
+    # The stored files of failed imports have expired. The account is still empty.
+    assert target.stored_files.exists()
+    assert not target.stored_files.current().exists()
+    target.stored_files.all().delete()
     assert rows_of(target) == before
-    # The account is still empty.
     read_archive(target, archive)
 
 
