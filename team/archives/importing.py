@@ -54,13 +54,13 @@ WHERE row.account_id = %(account)s AND row.id = linked.id
 """
 # Derived values that neither triggers nor the functions of `ArchiveImport.derive` write.
 DERIVE = (
-    # Subqueries and an array, because PostgreSQL has no statistics of the new rows, and might join them in a nested loop.
     """
-    UPDATE forum_post AS post SET (comments_cache, internal_comments_cache) = (
-        SELECT count(*) FILTER (WHERE NOT internal AND approved), count(*) FILTER (WHERE internal OR NOT approved)
-        FROM forum_comment WHERE account_id = post.account_id AND post_id = post.id AND withdrawn_at IS NULL
-    )
-    WHERE account_id = %(account)s AND id = ANY(ARRAY(SELECT DISTINCT post_id FROM forum_comment WHERE account_id = %(account)s))
+    UPDATE forum_post SET comments_cache = counted.public, internal_comments_cache = counted.others FROM (
+        SELECT post_id, count(*) FILTER (WHERE NOT internal AND approved) AS public,
+            count(*) FILTER (WHERE internal OR NOT approved) AS others
+        FROM forum_comment WHERE account_id = %(account)s AND withdrawn_at IS NULL GROUP BY post_id
+    ) AS counted
+    WHERE account_id = %(account)s AND id = post_id
     """,
     """
     INSERT INTO crm_contactlistcount (account_id, contact_list_id, shard, uses)
@@ -191,6 +191,8 @@ class ArchiveImport:
         for name in TABLES:
             if (archived := self.archive.files.get(f"{name}.jsonl")) is not None:
                 self.load(archived)
+        if not self.account.forums.filter(is_default=True).exists() or not self.account.statuses.exists():
+            raise ArchiveError("it has no default forum, or no statuses")
         if not self.report.owner:
             self.add_owner()
         for archived in self.archive.files.values():
@@ -242,7 +244,7 @@ class ArchiveImport:
     def values_of(self, archived: ArchivedFile, line: Line) -> dict[str, Any]:
         """Return the values of a row that are not in its line, or replace those of the line."""
         table, row = archived.table, line.row
-        values: dict[str, Any] = line.computed | dict(table.values) | dict.fromkeys(table.late)
+        values: dict[str, Any] = archived.derive(row) | dict(table.values) | dict.fromkeys(table.late)
         values |= {name: new[row[name]] for name, new in table.replaced.items() if row.get(name) in new}
         if table.label == "core.StoredFile":
             values["key"] = self.keys[row["id"]]
@@ -259,7 +261,7 @@ class ArchiveImport:
 
     def find_host(self, row: dict[str, Any]) -> int:
         """Return the id of the host of a forum. An address that the account cannot have is replaced by one under BASE_DOMAIN."""
-        hosts, address, own = Host.objects.all(), row["host"], self.account.prefix
+        hosts, address, own = Host.objects.all(), row.get("host"), self.account.prefix
         if address is None:
             return hosts.get(account=self.account, name=own).id
         try:
@@ -268,13 +270,13 @@ class ArchiveImport:
             self.report.addresses[str(address)] = replacement = f"{own[:40]}-{row['id']}"
             return hosts.get_or_create_for(self.account, replacement).id
 
-    def update_account(self, _archived: ArchivedFile, batch: Sequence[Line]) -> None:
+    def update_account(self, archived: ArchivedFile, batch: Sequence[Line]) -> None:
         for line in batch:
-            Account.objects.filter(id=self.account.id).update(**line.row | line.computed)
+            Account.objects.filter(id=self.account.id).update(**line.row | archived.derive(line.row))
 
     def change_branding(self, _archived: ArchivedFile, batch: Sequence[Line]) -> None:
         for line in batch:
-            logo = line.row["logo"] and bytes.fromhex(line.row["logo"].removeprefix("\\x"))
+            logo = bytes.fromhex(line.row["logo"].removeprefix("\\x")) if line.row.get("logo") else None
             Branding.change(self.account, accent=line.row["accent"], logo=logo)
 
     # After the rows
@@ -303,8 +305,11 @@ class ArchiveImport:
         """Compute the values that depend on several rows. The hosts of the account that have no forum are released."""
         for host in self.account.hosts.exclude(id__in=self.account.forums.values("host_id")):
             Host.objects.release(self.account, host.id)
+        # PostgreSQL has no statistics of the new rows. It would take nested loops for joins of a few rows.
+        self.execute("SET LOCAL enable_nestloop = off")
         for statement in DERIVE:
             self.execute(statement)
+        self.execute("SET LOCAL enable_nestloop = on")
         tags = dict(self.account.tags.values_list("name", "id"))
         for model in (Client, Contact, Deal, Post):
             counts = count_tags(model._base_manager.filter(account_id=self.account.id, trashed_at=None))

@@ -42,16 +42,18 @@ class ArchiveError(FieldError):
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a file: its number, its JSON, the row, and the values of the columns that an import computes."""
+    """A line of a file: its number, its JSON, and the row."""
 
     number: int
     json: bytes
     row: dict[str, Any]
-    computed: dict[str, Any]
 
 
 class ArchivedFile:
-    """A file of rows, as the manifest describes it."""
+    """A file of rows, as the manifest describes it, with the rules for its rows.
+
+    PostgreSQL checks lengths, ranges, links and uniqueness when the rows are inserted.
+    """
 
     def __init__(self, entry: Any) -> None:
         try:
@@ -60,8 +62,47 @@ class ArchivedFile:
             self.table: ArchivedTable = TABLES[self.name.removesuffix(".jsonl")]
         except (KeyError, TypeError, ValueError, AttributeError):
             raise ArchiveError("it describes a file that this version does not know", MANIFEST) from None
+        fields = fields_of(self.table.model)
         if unknown := [column for column in self.columns if column not in self.table.columns]:
             raise ArchiveError(f"this version knows no column {str(unknown[0])[:100]}", self.name)
+        required = {name for name, each in self.table.fields.items() if not each.null}
+        if missing := {name for name in required if not fields[name].has_db_default()}.difference(self.columns):
+            raise ArchiveError(f"the column {min(missing)} is missing", self.name)
+        self._required = required.intersection(self.columns)
+        self._rules = [
+            (name, *rule)
+            for name in self.columns
+            for rule in rules_of(self.table.fields.get(name), self.table.checks.get(name))
+        ]
+        # The column, the column of its text, and the function that computes its value. Texts are trimmed first.
+        derived = [(name, name, each.normalize) for name, each in fields.items() if hasattr(each, "normalize")]
+        derived += [(name, each.source, each.derive) for name, each in fields.items() if isinstance(each, FoldedField)]
+        self._derived: list[tuple[str, str, Callable[[str], str]]] = [
+            *derived,
+            *((name, source, render) for name, source in RENDERED.items() if name in fields),
+        ]
+
+    def read(self, line: bytes) -> dict[str, Any]:
+        """Return the row of a line. Raise ValueError for the rule that it breaks."""
+        row = orjson.loads(line)
+        if not isinstance(row, dict) or row.keys() != set(self.columns):
+            different = set(self.columns).symmetric_difference(row if isinstance(row, dict) else ())
+            raise ValueError(f"it has not exactly the columns of the manifest: {', '.join(sorted(different))[:200]}")
+        for name in self._required:
+            if row[name] is None:
+                raise ValueError(f"{name} is null")
+        for name, is_allowed, rule in self._rules:
+            if row[name] is not None and not holds(is_allowed, row[name]):
+                raise ValueError(f"{name} {rule}")
+        return cast("dict[str, Any]", row)
+
+    def derive(self, row: dict[str, Any]) -> dict[str, Any]:
+        """Return the values of the columns that depend on others of the row."""
+        derived: dict[str, Any] = {}
+        for name, source, derive in self._derived:
+            if (text := derived.get(source, row.get(source))) is not None:
+                derived[name] = derive(text)
+        return derived
 
 
 class Archive:
@@ -117,16 +158,16 @@ class Archive:
 
     def lines(self, file: ArchivedFile) -> Iterator[Line]:
         """Yield the checked lines of a file, and check its number of rows and its checksum at the end."""
-        check, digest, number = RowCheck(file), hashlib.sha256(), 0
+        digest, number = hashlib.sha256(), 0
         for number, line in enumerate(self._read_lines(file.name), 1):
             digest.update(line)
             if len(line) > MAX_LINE_BYTES:
                 raise ArchiveError(f"it is too long (maximum is {MAX_LINE_BYTES:,} bytes)", file.name, number)
             try:
-                row, computed = check.read(line)
+                row = file.read(line)
             except ValueError as error:
                 raise ArchiveError(str(error), file.name, number) from None
-            yield Line(number, line.strip(), row, computed)
+            yield Line(number, line.strip(), row)
         if (number, digest.hexdigest()) != (file.rows, file.sha256):
             raise ArchiveError("the number of its rows or its checksum is not that of the manifest", file.name)
 
@@ -152,42 +193,6 @@ class Archive:
                     yield line
         except (BadZipFile, EOFError, zlib.error):
             raise ArchiveError("it is damaged or incomplete", name) from None
-
-
-class RowCheck:
-    """The check of the rows of a file by the fields of the model. PostgreSQL checks lengths, ranges, links and uniqueness."""
-
-    def __init__(self, file: ArchivedFile) -> None:
-        table, self.columns = file.table, frozenset(file.columns)
-        self._rules = [
-            (name, *rule) for name in file.columns for rule in rules_of(table.fields.get(name), table.checks.get(name))
-        ]
-        fields = fields_of(table.model)
-        self._required = {name for name, each in fields.items() if not each.null}
-        # The column, the column of its text, and the function that computes its value. Texts are trimmed first.
-        derived = [(name, name, each.normalize) for name, each in fields.items() if hasattr(each, "normalize")]
-        derived += [(name, each.source, each.derive) for name, each in fields.items() if isinstance(each, FoldedField)]
-        self._derived: list[tuple[str, str, Callable[[str], str]]] = [
-            *derived,
-            *((name, source, render) for name, source in RENDERED.items() if name in fields),
-        ]
-
-    def read(self, line: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the row of a line, and the values that an import computes. Raise ValueError."""
-        row = orjson.loads(line)
-        if not isinstance(row, dict) or row.keys() != self.columns:
-            different = self.columns ^ set(row if isinstance(row, dict) else ())
-            raise ValueError(f"it has not exactly the columns of the manifest: {', '.join(sorted(different))[:200]}")
-        for name, is_allowed, rule in self._rules:
-            if row[name] is None and name in self._required:
-                raise ValueError(f"{name} is null")
-            if row[name] is not None and not holds(is_allowed, row[name]):
-                raise ValueError(f"{name} {rule}")
-        computed: dict[str, Any] = {}
-        for name, source, derive in self._derived:
-            if (text := computed.get(source, row.get(source))) is not None:
-                computed[name] = derive(text)
-        return row, computed
 
 
 # A function that says whether a value that is not null is allowed, and the rule in words.

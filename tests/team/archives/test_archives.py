@@ -13,7 +13,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
+from PIL import Image
 
+from accounts.account.models import Branding
 from accounts.sign_in.models import SignInCode
 from accounts.users.models import User
 from config.management.commands.demo import create_demo_account
@@ -59,6 +61,9 @@ def test_it_works(acme, other):
     with connection.cursor() as cursor:
         exact = """{"a": 12345678901234567890.50, "b": "\\u00e9\\\\"}"""
         cursor.execute("UPDATE crm_client SET additional_fields = %s::jsonb WHERE id = %s", [exact, client.id])
+    logo = io.BytesIO()
+    Image.new("RGB", (90, 30), "#336699").save(logo, "PNG")
+    Branding.change(acme.account, accent="#5f55e8", logo=logo.getvalue())
     picture = save_file(acme.account, b"\x89PNG" * 100_000)
     save_file(acme.account, b"of an export", expires_at=timezone.now() + timedelta(days=1))
     archive = archive_of(acme.account)
@@ -248,6 +253,17 @@ def test_it_rejects_wrong_archives(acme, monkeypatch):
         "unknown column": (
             with_entry(archive, "tags.jsonl", columns=["id", "password"]),
             "tags.jsonl: this version knows no column password",
+        ),
+        "missing column": (
+            with_entry(archive, "tags.jsonl", columns=["id"]),
+            "tags.jsonl: the column name is missing",
+        ),
+        "no forum": (
+            pack(
+                {"format": "rostrum-archive", "version": 1, "schema": {}, "last_id": 0, "files": []},
+                {},
+            ),
+            "it has no default forum, or no statuses",
         ),
         "checksum": (
             with_entry(archive, "clients.jsonl", sha256="0" * 64),
