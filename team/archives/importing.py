@@ -43,6 +43,8 @@ from team.timeline.mirrored_entries import recount_entries
 DEFAULT_ROWS = ("account", "branding", "users", "pipelines", "statuses", "forums", "categories")
 # The limits of a statement that inserts rows.
 BATCH_ROWS, BATCH_BYTES = 500, 4 * 1024**2
+# A table with as many new rows is analyzed.
+ANALYZED_ROWS = 1000
 REFUSED = (IntegrityError, DataError, FieldErrors)
 
 INSERT = """
@@ -195,6 +197,10 @@ class ArchiveImport:
             raise ArchiveError("it has no default forum, or no statuses")
         if not self.report.owner:
             self.add_owner()
+        # The statements that follow need statistics of the new rows: the plans for a few rows take a time that grows with the square.
+        for archived in self.archive.files.values():
+            if self.report.rows.get(archived.name, 0) >= ANALYZED_ROWS:
+                self.execute(f"ANALYZE {archived.table.name}")
         for archived in self.archive.files.values():
             self.link(archived)
         self.derive()
@@ -305,11 +311,8 @@ class ArchiveImport:
         """Compute the values that depend on several rows. The hosts of the account that have no forum are released."""
         for host in self.account.hosts.exclude(id__in=self.account.forums.values("host_id")):
             Host.objects.release(self.account, host.id)
-        # PostgreSQL has no statistics of the new rows. It would take nested loops for joins of a few rows.
-        self.execute("SET LOCAL enable_nestloop = off")
         for statement in DERIVE:
             self.execute(statement)
-        self.execute("SET LOCAL enable_nestloop = on")
         tags = dict(self.account.tags.values_list("name", "id"))
         for model in (Client, Contact, Deal, Post):
             counts = count_tags(model._base_manager.filter(account_id=self.account.id, trashed_at=None))
