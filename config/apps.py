@@ -9,6 +9,12 @@ class ConfigConfig(AppConfig):
 
     name = label = "config"
 
+    def ready(self) -> None:
+        # Models can be imported from now on.
+        from config import archives
+
+        archives.register()
+
 
 @register()
 def check_settings(**kwargs: object) -> list[CheckMessage]:

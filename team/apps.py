@@ -30,6 +30,7 @@ class Team(rooms.Room):
         "mailings",
         "reports",
         "records",
+        "archives",
     )
     field_labels = {
         "action": _("action"),

@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from tempfile import TemporaryFile
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -34,11 +34,11 @@ from core.errors import Conflict
 from core.files.models import MEBIBYTE
 from core.http.formats import UploadParser
 from core.openapi.fields import describe_field
-from core.openapi.operations import LIMITS, SHAPES, Shape
-from core.openapi.values import JSONSchema, array_of, object_of
+from core.openapi.operations import LIMITS, RESPONSES, SHAPES, Shape
+from core.openapi.values import COUNT, NAME, JSONSchema, array_of, object_of
 from team.exports.formats import CSVFormat
 from team.imports.fields import RowKind
-from team.imports.models import MAX_FILE_BYTES, Import, ImportQuerySet
+from team.imports.models import MAX_FILE_BYTES, Import, ImportFault, ImportQuerySet
 from team.imports.settings import MAX_VALUES, ColumnMapping, ImportSettings, Mode, Unknown
 from team.menu.api import TeamViewSet
 from team.spreadsheets.reading import ENCODINGS
@@ -54,7 +54,7 @@ class SheetFileField(WireField):
 
     def to_internal_value(self, data: object) -> Iterable[bytes]:
         if isinstance(data, UploadedFile):
-            return cast("Iterable[bytes]", data.chunks())
+            return read_upload(data)
         if not isinstance(data, str):
             self.fail("content")
         if not data.startswith("base64:"):
@@ -63,6 +63,11 @@ class SheetFileField(WireField):
             return [base64.b64decode(data.removeprefix("base64:"), validate=True)]
         except (binascii.Error, ValueError):
             self.fail("base64")
+
+
+def read_upload(file: UploadedFile) -> Iterator[bytes]:
+    with file:
+        yield from cast("Iterator[bytes]", file.chunks())
 
 
 class ColumnsField(WireField):
@@ -264,7 +269,11 @@ class ImportViewSet(TeamViewSet, Paged):
         return self.act(Import.cancel)
 
     def faults(self, request: APIRequest, id: int) -> HttpResponse:
-        return faults_response(self.get_object())
+        """Return the rows with faults, in the order of the file."""
+        self.read_page()
+        found = ImportFault.objects.filter(account_id=self.account.id, import_id=self.get_object().id)
+        page = self.paginate_queryset(found.order_by("number"))
+        return self.get_paginated_response([{"number": row.number, "faults": row.faults} for row in page])
 
 
 def merge_settings(settings: ImportSettings, given: Values) -> ImportSettings:
@@ -299,4 +308,6 @@ describe_field(ColumnsField, request=array_of({**COLUMN, "required": []}), respo
 describe_field(TextsField, request=TEXTS, response=TEXTS)
 describe_field(KindsField, request=array_of({"enum": [kind.value for kind in RowKind]}))
 describe_field(ProgressField, response={"type": ["object", "array", "null"]})
+FAULT = object_of(column=NAME, field=NAME, code=NAME, message=NAME)
+RESPONSES["list_import_faults"] = array_of(object_of(number=COUNT, faults=array_of(FAULT)))
 SHAPES[ImportSerializer] = Shape(Import, nullable=frozenset({"format", "failure", "reading"}))

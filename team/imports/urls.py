@@ -10,7 +10,7 @@ urlpatterns = [
         ImportViewSet.as_view({"get": "retrieve", "put": "update", "patch": "update", "delete": "destroy"}),
         name="team-json-import",
     ),
-    path("app/imports/<id:id>/faults.csv", ImportViewSet.as_view({"get": "faults"}), name="team-import-faults"),
+    path("app/imports/<id:id>/faults.json", ImportViewSet.as_view({"get": "faults"}), name="team-json-import-faults"),
     *(
         path(
             f"app/imports/<id:id>/{name}.json",

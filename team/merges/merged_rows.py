@@ -267,7 +267,9 @@ def insert_votes(
         f"""
         INSERT INTO {votes.table} ({VOTE_COLUMNS})
         SELECT {columns} FROM team_mergedrow AS rows
-        CROSS JOIN LATERAL jsonb_populate_record(NULL::{votes.table}, rows.deleted) AS vote
+        CROSS JOIN LATERAL jsonb_populate_record(
+            NULL::{votes.table}, rows.deleted || jsonb_build_object('account_id', rows.account_id)
+        ) AS vote
         JOIN forum_post AS post ON post.account_id = vote.account_id AND post.id = vote.post_id
         LEFT JOIN forum_post AS source ON source.account_id = vote.account_id AND source.id = vote.from_post_id
         WHERE rows.account_id = %(account)s AND rows.link = %(link)s AND rows.deleted IS NOT NULL AND {condition}

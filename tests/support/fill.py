@@ -18,6 +18,7 @@ from forum.notifications.models import NotificationReason
 from team.backers.models import process_batch
 from team.bulk.models import BulkChange
 from team.exports.models import Export
+from team.imports.models import Import
 from tests.support.factories import (
     make_category,
     make_client,
@@ -178,6 +179,9 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     process_batch(account.id)
     # Its author alone sees it.
     owner = account.users.filter(role=User.Role.OWNER).get()
+    upload = Import.upload(
+        account, by=owner, name="clients.csv", chunks=[f"Name\n{label}\n".encode()], kinds=["client"]
+    )
     export = Export.start(account, by=owner, resource="client", query=f"q={label}", options={"language": "en"})
     message = make_message(user, f"{label} message")
     draft = make_draft(user, message.post, subject=f"{label} draft")
@@ -185,6 +189,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         message=draft.id,
         bulk_change=bulk_change.id,
         export=export.id,
+        **{"import": upload.id},
         view=view.id,
         webhook=webhook.id,
         delivery=delivery.id,

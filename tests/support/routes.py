@@ -26,6 +26,8 @@ UNRECORDED = {
     r"[A-Z]+ app/(messages|views)(/<id:id>)?\.json": BY_AUTHOR,
     "POST app/messages/<id:id>/test.json": "only the user themselves gets the test",
     "POST app/(messages|bulk_changes)/<id:id>/cancel.json": "the request of the table is a conflict",
+    r"[A-Z]+ app/imports(/<id:id>(/(read|preview|check))?)?\.json": "only the start of an import changes other rows",
+    "POST app/imports/<id:id>/(cancel|undo).json": "the request of the table is a conflict",
     "POST app/webhooks/<id:id>/(test|resend).json": "the log of the webhook has it",
     "POST app/account.json": "the log of the new account has it",
     "DELETE app/calendar_feed.json": "it only ends an access of the user themselves",
@@ -201,6 +203,14 @@ def settings(ids):
 def bulk_change(ids):
     values = {"resource": "client", "action": "set_responsible", "ids": [ids.client], "responsible_id": ids.user}
     return {"bulk_change": values}
+
+
+def import_(ids):
+    return {"import": {"content": "Name,City\nNowak,Gdynia\n", "kinds": ["client"]}}
+
+
+def changed_import(ids):
+    return {"import": {"mode": "create"}}
 
 
 def export(ids):
@@ -385,6 +395,18 @@ TABLE = [
     Row("POST", "app/exports.json", export, team=201),
     Row("GET", "app/exports/<id:id>.json", agent=404),
     Row("DELETE", "app/exports/<id:id>.json", agent=404),
+    Row("GET", "app/imports.json"),
+    Row("POST", "app/imports.json", import_, team=201),
+    Row("GET", "app/imports/<id:id>.json", agent=404),
+    Row("PUT", "app/imports/<id:id>.json", changed_import, agent=404),
+    Row("DELETE", "app/imports/<id:id>.json", agent=404),
+    Row("GET", "app/imports/<id:id>/faults.json", agent=404),
+    Row("POST", "app/imports/<id:id>/read.json", lambda ids: {"reading": {"separator": ";"}}, agent=404),
+    Row("POST", "app/imports/<id:id>/preview.json", agent=404),
+    Row("POST", "app/imports/<id:id>/check.json", agent=404),
+    Row("POST", "app/imports/<id:id>/start.json", agent=404),
+    Row("POST", "app/imports/<id:id>/cancel.json", team=409, agent=404),
+    Row("POST", "app/imports/<id:id>/undo.json", team=409, agent=404),
     Row("GET", "app/calendar_feed.json"),
     Row("POST", "app/calendar_feed.json", team=201),
     Row("DELETE", "app/calendar_feed.json"),
