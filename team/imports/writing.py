@@ -290,7 +290,7 @@ class KindWriter(ABC):
     def create_choice(self, name: str, text: str) -> Any:
         """Create a status or a choice of a field of the account, unless an earlier line has. Return the value."""
         field = self.part.plan.fields[self.kind][f"{self.kind}.{name}"]
-        self.part.outcome.created_names[str(field.label)].add(text)
+        self.part.outcome.created_names[str(field.field.label)].add(text)
         if field.type == FieldType.STATUS:
             key = (name, key_of("name", text))
             if key not in self.links:

@@ -114,7 +114,9 @@ def test_it_works(acme, alice):
     assert facts(page) == ["New 2", "Changed 0", "Unchanged 0", "Wrong 3"]
     assert list(acme.account.clients.order_by("id").values_list("name", "city")) == [("Dąb", "Gdańsk"), ("Buk", "Łódź")]
     wrong = page.click("Download the wrong rows").text.lstrip("\N{ZERO WIDTH NO-BREAK SPACE}")
-    mended = wrong.replace("dużo,01", '"1,5",01').replace("31.09.2025", "30.09.2025").replace("40.10.2025", "04.10.2025")
+    mended = (
+        wrong.replace("dużo,01", '"1,5",01').replace("31.09.2025", "30.09.2025").replace("40.10.2025", "04.10.2025")
+    )
     # The file is imported without mapping it again, although the language would guess another format of numbers.
     again = press(send(uploaded(alice, mended)).follow(), "import").follow()
     assert facts(again) == ["New 3", "Changed 0", "Unchanged 0", "Wrong 0"]
@@ -140,7 +142,9 @@ def test_pasted_cells_of_several_kinds(acme, alice):
 
 
 def test_a_known_file_is_named_and_needs_no_choice(acme, alice):
-    page = uploaded(alice, (ROOT / "tests/team/spreadsheets/files/hubspot_contacts.csv").read_bytes(), kinds=["contact"])
+    page = uploaded(
+        alice, (ROOT / "tests/team/spreadsheets/files/hubspot_contacts.csv").read_bytes(), kinds=["contact"]
+    )
     assert "This is an export from HubSpot." in main(page)
     page = press(send(page).follow(), "import").follow()
     assert acme.account.contacts.exists()
