@@ -135,6 +135,8 @@ def shown_value(value: Any) -> str:
 class AuditFile(AuditPage):
     """The entries that pass the filters as a CSV file."""
 
+    template_name = ""
+
     def get(self, request: UserRequest) -> HttpResponse:
         throttling.count_export(request)
         form = AuditFilterForm(request.GET, account=request.account)
