@@ -120,7 +120,7 @@ def test_the_number_of_statements_does_not_depend_on_the_number_of_rows(acme, nu
     change = read(response)
     response, queries = capture_queries(lambda: undo(json, change))
     assert counts(read(response)) == {"total": number, "changed": number, "restored": number}
-    assert len(queries) == 11
+    assert len(queries) == 12
 
 
 def test_status_of_deals(acme):
