@@ -65,7 +65,7 @@ def required_role(route: str) -> str:
     """Return the lowest role that may use the route, judged by the path alone."""
     if route.startswith("app/account/api"):
         return "team"
-    if route.startswith("app/account"):
+    if route.startswith(("app/account", "app/audit")):
         return "admin"
     if route.startswith(TEAM_COLLECTIONS):
         return "team"

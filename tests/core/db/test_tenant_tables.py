@@ -128,7 +128,11 @@ WRITTEN_BY_TRIGGERS = {
 
 
 # The table of the row depends on another column, and the row may have been erased.
-LINKS_OF_SEVERAL_TABLES = {("team_mergedrow", "row_id")}
+LINKS_OF_SEVERAL_TABLES = {
+    ("team_mergedrow", "row_id"),
+    ("accounts_auditentry", "actor_id"),
+    ("accounts_auditentry", "target_id"),
+}
 
 
 def test_every_id_of_another_row_is_a_foreign_key(db):
@@ -177,6 +181,7 @@ WITHOUT_ACCOUNT = {
     "notification_due",
     "follower_due",
     "delivery_at",
+    "audit_by_time",
     "task_reminder_time",
     "revenue_change_due",
     "message_active",
