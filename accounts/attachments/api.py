@@ -80,7 +80,7 @@ class AttachmentViewSet(TypedViewSet, Paged, JSONViewSet):
         try:
             return upload(self.account, values["content"], str(name), by=self.request.user)
         except FieldError as error:
-            raise FieldError("attachment.content", error.message, error.code, error.params) from None
+            raise FieldError("content", error.message, error.code, error.params) from None
 
     def find_row(self, key: str, row_id: int) -> Any:
         holder, row = find_row(self.account, self.request.user, key, row_id, to_change=self.request.method != "GET")

@@ -195,7 +195,7 @@ def find_row(account: Account, user: User, key: str, row_id: int, *, to_change: 
         raise FieldError("resource", _("is not one of {keys}"), "choice", {"keys": ", ".join(sorted(holders))})
     row = holder.visible_to(account, user).filter(id=row_id).first()
     if row is None:
-        raise FieldError("resource_id", _("doesn't exist"), "unknown")
+        raise FieldError("resource_id", _("can't be found"), "unknown")
     row.account = account
     if to_change and not holder.may_change(row, user):
         raise PermissionDenied

@@ -18,6 +18,7 @@ from forum.notifications.models import NotificationReason
 from team.backers.models import process_batch
 from team.bulk.models import BulkChange
 from tests.support.factories import (
+    make_attachment,
     make_category,
     make_client,
     make_contact,
@@ -178,6 +179,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     message = make_message(user, f"{label} message")
     draft = make_draft(user, message.post, subject=f"{label} draft")
     ids = SimpleNamespace(
+        attachment=make_attachment(user, "client", client, f"{label}.txt").id,
         message=draft.id,
         bulk_change=bulk_change.id,
         view=view.id,
