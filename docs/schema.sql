@@ -812,6 +812,22 @@ CREATE TABLE public.accounts_apitoken (
 );
 ALTER TABLE ONLY public.accounts_apitoken ALTER COLUMN account_id SET (n_distinct=2);
 
+CREATE TABLE public.accounts_attachment (
+    id bigint NOT NULL,
+    resource character varying(255) NOT NULL,
+    row_id bigint,
+    part character varying(255) NOT NULL,
+    is_inline boolean NOT NULL,
+    file_id bigint NOT NULL,
+    thumbnail_id bigint,
+    width integer,
+    height integer,
+    user_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.accounts_attachment ALTER COLUMN account_id SET (n_distinct=2);
+
 CREATE TABLE public.accounts_branding (
     account_id bigint NOT NULL,
     accent character varying(255) NOT NULL,
@@ -2074,6 +2090,9 @@ ALTER TABLE ONLY public.accounts_account
 ALTER TABLE ONLY public.accounts_apitoken
     ADD CONSTRAINT accounts_apitoken_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.accounts_attachment
+    ADD CONSTRAINT accounts_attachment_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.accounts_branding
     ADD CONSTRAINT accounts_branding_pkey PRIMARY KEY (account_id);
 
@@ -2418,6 +2437,14 @@ CREATE INDEX any_post_by_creation ON public.forum_post USING btree (account_id, 
 CREATE INDEX any_post_by_id ON public.forum_post USING btree (account_id, id) WHERE ((category_id IS NOT NULL) AND (trashed_at IS NULL));
 
 CREATE INDEX apitoken_of_user ON public.accounts_apitoken USING btree (account_id, user_id);
+
+CREATE INDEX attachment_of_file ON public.accounts_attachment USING btree (account_id, file_id);
+
+CREATE INDEX attachment_of_row ON public.accounts_attachment USING btree (account_id, resource, row_id, id);
+
+CREATE INDEX attachment_of_thumbnail ON public.accounts_attachment USING btree (account_id, thumbnail_id) WHERE (thumbnail_id IS NOT NULL);
+
+CREATE INDEX attachment_of_user ON public.accounts_attachment USING btree (account_id, user_id, id);
 
 CREATE INDEX bulk_change_active ON public.team_bulkchange USING btree (updated_at) WHERE ((state)::text = ANY ((ARRAY['running'::character varying, 'undoing'::character varying])::text[]));
 
@@ -2941,6 +2968,8 @@ CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON publ
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_apitoken FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_attachment FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_group FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_handover FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -3029,6 +3058,18 @@ ALTER TABLE ONLY public.accounts_apitoken
 
 ALTER TABLE ONLY public.accounts_apitoken
     ADD CONSTRAINT accounts_apitoken_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.accounts_attachment
+    ADD CONSTRAINT accounts_attachment_account_id_10a7b5c0_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_attachment
+    ADD CONSTRAINT accounts_attachment_file_id_fk FOREIGN KEY (account_id, file_id) REFERENCES public.core_storedfile(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.accounts_attachment
+    ADD CONSTRAINT accounts_attachment_thumbnail_id_fk FOREIGN KEY (account_id, thumbnail_id) REFERENCES public.core_storedfile(account_id, id) ON DELETE SET NULL (thumbnail_id);
+
+ALTER TABLE ONLY public.accounts_attachment
+    ADD CONSTRAINT accounts_attachment_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.accounts_branding
     ADD CONSTRAINT accounts_branding_account_id_6b0ff6f8_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

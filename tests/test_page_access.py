@@ -41,6 +41,8 @@ FOR_ANYONE = {
     "app/unsubscribe",
     "app/unsubscribe/customer",
     "app/logo/<slug:key>.png",
+    # As what it is attached to. `tests/accounts/attachments` asks each kind of readers.
+    "app/attachments/<id:id>/<str:name>",
     # Fragments of the page of a new suggestion: a visitor only learns that the session has ended.
     "app/posts/similar",
     "app/posts/preview",

@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-import tempfile
+from io import BytesIO
 from typing import IO, Any, cast
 
 from django.core.files.uploadedfile import UploadedFile
@@ -42,9 +42,7 @@ class FileField(WireField):
             content = None
         if content is None:
             self.fail("base64")
-        file = tempfile.TemporaryFile()  # noqa: SIM115  # it is read later
-        file.write(content)
-        return file
+        return BytesIO(content)
 
 
 class NewAttachmentSerializer(ResourceSerializer):
@@ -78,9 +76,10 @@ class AttachmentViewSet(TypedViewSet, Paged, JSONViewSet):
             self.find_row(values["resource"], values.get("resource_id") or 0)
         name = values.get("name") or getattr(values["content"], "name", "") or "file"
         try:
-            return upload(self.account, values["content"], str(name), by=self.request.user)
+            with values["content"] as file:
+                return upload(self.account, file, str(name), by=self.request.user)
         except FieldError as error:
-            raise FieldError("attachment.content", error.message, error.code, error.params) from None
+            raise FieldError("content", error.message, error.code, error.params) from None
 
     def find_row(self, key: str, row_id: int) -> Any:
         holder, row = find_row(self.account, self.request.user, key, row_id, to_change=self.request.method != "GET")

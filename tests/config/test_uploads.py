@@ -131,4 +131,5 @@ def test_other_bodies_are_received_as_before(acme, monkeypatch):
     for values in ({"body": b"x" * 1024}, {"CONTENT_TYPE": "application/json"}, {"length": LIMIT + 1}):
         assert Upload(acme, **values).limit is None
     monkeypatch.undo()
-    assert Upload(acme).limit is None
+    assert Upload(acme, PATH_INFO="/app/clients.json").limit is None
+    assert Upload(acme, PATH_INFO="/unknown").limit is None
