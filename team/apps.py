@@ -25,6 +25,7 @@ class Team(rooms.Room):
         "merges",
         "batches",
         "imports",
+        "import_pages",
         "bulk",
         "mailings",
         "reports",

@@ -204,6 +204,8 @@ def test_every_page_that_creates_is_listed(acme):
         "DealPage",
         # Changes an existing task.
         "EditTaskPage",
+        # Another file is another import. See test_import_pages.py.
+        "ImportsPage",
         # See test_messages.py, test_bulk_changes.py and test_exports.py.
         "ExportsPage",
         "NewBulkChangePage",

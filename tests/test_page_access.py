@@ -58,6 +58,7 @@ TEAM_COLLECTIONS = (
     "app/notes",
     "app/mentions",
     "app/messages",
+    "app/imports",
 )
 # Searches, which could reveal texts.
 SEARCHES = ["/?q={}", "/app/feed.atom?q={}", "/app/posts/similar?title={}", "/app/posts/new?title={}"]

@@ -134,13 +134,17 @@ class Page(View):
             form.add_error(None, str(caught.message))
             return False
         except FieldErrors as caught:
-            for error in caught.errors:
-                if error.field in form.fields:
-                    form.add_error(error.field, field_message(error))
-                else:
-                    form.add_error(None, self.describe(error))
+            self.add_errors(form, caught)
             return False
         return True
+
+    def add_errors(self, form: BaseForm, caught: FieldErrors) -> None:
+        """Add errors to the fields of a form."""
+        for error in caught.errors:
+            if error.field in form.fields:
+                form.add_error(error.field, field_message(error))
+            else:
+                form.add_error(None, self.describe(error))
 
     def error_sentences(self, caught: FieldErrors | Conflict) -> list[str]:
         if isinstance(caught, Conflict):

@@ -1,7 +1,11 @@
 """Guessing the settings of an import from the headings and the values of the file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+
+from django.conf import settings as django_settings
+from django.utils import translation
+from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
 from core.rows.declared import FieldType
@@ -15,21 +19,26 @@ from team.imports.settings import (
 )
 from team.spreadsheets.sheets import ColumnStatistics, Sheet
 from team.spreadsheets.sources import ColumnGuess, Recognition, guess_columns, recognize
-from team.spreadsheets.values import guess_date_format, guess_number_format
+from team.spreadsheets.values import DATE_FORMATS, NUMBER_FORMATS, guess_date_format, guess_number_format
 
 SOURCE_ID = "suggestion.source_id"
 
 
 def guess_settings(account: Account, sheet: Sheet, kinds: Sequence[str], *, admin: bool) -> tuple[ImportSettings, str]:
     """Return the guessed settings, and the name of the service that wrote the file. `kinds` are those that the user has chosen, if any."""
-    labels = {kind: codes_by_heading(kind, account) for kind in RowKind}
-    recognized = None if kinds else recognize_file(sheet, labels)
+    labels = {kind: codes_by_heading(kind, account) for kind in sorted(RowKind, key=lambda kind: kind not in kinds)}
+    recognized = recognize_file(sheet, labels)
+    if recognized is not None and kinds and not set(kinds) & set(recognized.table.kinds):
+        recognized = None
+    format = recognized.table.name if recognized is not None else ""
+    known = {field.code: field for kind in RowKind for field in fields_of(kind, account)}
+    if (remembered := remembered_settings(account, sheet, kinds, known, admin=admin)) is not None:
+        return remembered, format
     values: Mapping[str, Mapping[str, str]] = {}
     if recognized is not None:
         codes, values = codes_of(recognized), recognized.table.values
     else:
         codes = guess_codes(sheet, [RowKind(kind) for kind in kinds], labels)
-    known = {field.code: field for kind in RowKind for field in fields_of(kind, account)}
     columns = []
     for heading, code, statistics in zip(sheet.header, codes, sheet.columns, strict=True):
         # A heading may be the code of a field.
@@ -40,7 +49,32 @@ def guess_settings(account: Account, sheet: Sheet, kinds: Sequence[str], *, admi
     used = {RowKind(column.field.partition(".")[0]) for column in columns if column.field}
     settings = ImportSettings(columns, unknown=Unknown.CREATE if admin else Unknown.SKIP)
     settings.match = {kind.value: guess_match(kind, columns, sheet) for kind in RowKind if kind in used}
-    return settings, recognized.table.name if recognized is not None else ""
+    return settings, format
+
+
+def remembered_settings(
+    account: Account, sheet: Sheet, kinds: Sequence[str], known: dict[str, ImportField], *, admin: bool
+) -> ImportSettings | None:
+    """Return the settings of the newest import of a file with the same header, or with a further column, which has the errors of rows."""
+    errors = set()
+    for language, _name in django_settings.LANGUAGES:
+        with translation.override(language):
+            errors.add(_("Errors"))
+    headers = [sheet.header, sheet.header[:-1]] if sheet.header[-1] in errors else [sheet.header]
+    rows = account.imports.filter(sheet__header__in=headers, settings__has_key="columns").order_by("-id")
+    if kinds:
+        rows = rows.filter(settings__kinds=list(kinds))
+    stored = rows.values_list("settings", flat=True).first()
+    if stored is None:
+        return None
+    settings = ImportSettings.from_json({name: value for name, value in stored.items() if name != "kinds"})
+    if any(column.field and find_field(column.field, account, known) is None for column in settings.columns):
+        return None
+    settings.columns += [ColumnMapping() for _column in sheet.header[len(settings.columns) :]]
+    settings.notify = False
+    if settings.unknown == Unknown.CREATE and not admin:
+        settings.unknown = Unknown.SKIP
+    return settings
 
 
 def recognize_file(sheet: Sheet, labels: Mapping[RowKind, Mapping[str, str]]) -> Recognition | None:
@@ -89,9 +123,18 @@ def guess_mapping(field: ImportField, statistics: ColumnStatistics, language: st
         return mapping
     if field.type in (FieldType.DATE, FieldType.TIME):
         date = guess_date_format(statistics, language)
-        return replace(mapping, format=date.format.code if date else "YYYY-MM-DD")
+        return replace(
+            mapping, format=date.format.code if date else latest_misfit(statistics, "datetime", DATE_FORMATS)
+        )
     number = guess_number_format(statistics, language)
-    return replace(mapping, format=number.format.code if number else "1 234.50")
+    return replace(
+        mapping, format=number.format.code if number else latest_misfit(statistics, "number", NUMBER_FORMATS)
+    )
+
+
+def latest_misfit(statistics: ColumnStatistics, value_type: str, formats: Iterable[str]) -> str:
+    """Return the format that fits the most rows at the beginning of a column, if none fits all."""
+    return max(formats, key=lambda code: statistics.misfits.get(f"{value_type}:{code}", ("", 0))[1])
 
 
 def guess_match(kind: RowKind, columns: Sequence[ColumnMapping], sheet: Sheet) -> str:

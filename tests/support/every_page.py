@@ -26,6 +26,7 @@ from forum.posts.models import Post
 from team.backers.models import update_post_revenues
 from team.bulk.models import BulkChange
 from team.exports.models import Export
+from team.imports.models import Import
 from team.mailings.models import Message, MessageRecipient
 from team.mailings.sending import start_message, unsubscribe_address
 from tests.support.factories import (
@@ -38,6 +39,7 @@ from tests.support.factories import (
     make_delivery,
     make_field_definition,
     make_forum,
+    make_import,
     make_note,
     make_post,
     make_saved_view,
@@ -175,6 +177,9 @@ class World:
             ids=[client.id, trashed.id],
             query="",
         )
+        self.imports = {
+            state: self.make_import(state) for state in ("draft", "checked", "unreadable", "done", "undone")
+        }
         values = {"resource": "client", "format": "xlsx", "options": {"language": "en"}}
         self.exports = [Export.start(self.account, by=self.bob, **values) for _ in range(3)]
         make_client(self.bob, "Has a long description", description="x" * 33_000)
@@ -228,6 +233,25 @@ class World:
         self.account.pipelines.create(name="Partners", position=2)
         self.group = self.account.user_groups.create(name=f"Sales {LONG_WORD}")
         self.account.users.filter(login="bob").update(group_id=self.group.id)
+
+    def make_import(self, state: str) -> Import:
+        """Create an import with new, changed and wrong rows, a status that does not exist, and two formats that fit its dates."""
+        lines = [
+            "Name,E-mail,Discount,Created,Status,Remarks",
+            f"Northwind Traders of the Far North,office@northwind.example,{len(state)},01/02/2025,lead,{LONG_WORD}",
+            f"Spruce {state},{state}@spruce.example,many,03/04/2025,Sleeping {LONG_WORD},",
+            f"Rowan {LONG_WORD},{state}@rowan.example,2,03/05/2025,,",
+        ]
+        text = "%PDF-1.7" if state == "unreadable" else "\n".join(lines)
+        row = make_import(self.bob, text, name=f"{LONG_WORD}.csv", started=state in ("done", "undone"))
+        if state == "checked":
+            row.begin_check()
+            row.check_part(self.bob)
+        if state == "undone":
+            spruce = self.account.clients.filter(name__startswith="Rowan").latest("id")
+            spruce.write({"city": "Sopot"}, by=self.alice)
+            row.undo(by=self.bob)
+        return row
 
     def respond_to(self, post: Post) -> None:
         planned = self.account.statuses.get(kind=Status.Kind.POST, code="planned")
@@ -294,6 +318,11 @@ def of_comment(action: str) -> Callable[[World], str]:
 def of_record(collection: str, end: str = "") -> Callable[[World], str]:
     """Return a function for the path of the client, contact or deal of the world."""
     return lambda world: f"/app/{collection.removeprefix('trashed_')}/{world.records[collection]}{end}"
+
+
+def of_import(state: str, end: str = "") -> Callable[[World], str]:
+    """Return a function for the path of the import in this state."""
+    return lambda world: f"/app/imports/{world.imports[state].id}{end}"
 
 
 def type_into_the_search(page) -> None:
@@ -685,6 +714,21 @@ PAGES = [
     PageCase("app/bulk_changes", "bob"),
     PageCase("app/bulk_changes", "alice", path="/app/bulk_changes?page=9", state="empty"),
     PageCase("app/bulk_changes/<id:id>", "bob", path=lambda world: f"/app/bulk_changes/{world.bulk_change.id}"),
+    PageCase("app/imports", "bob"),
+    PageCase("app/imports", "alice", path="/app/imports?page=9&kind=client", state="empty"),
+    PageCase("app/imports", "bob", state="without a file", prepare=submit_empty_form),
+    *(
+        PageCase("app/imports/<id:id>", login, path=of_import(state), state=state)
+        for login, state in (
+            ("bob", "draft"),
+            ("alice", "checked"),
+            ("bob", "unreadable"),
+            ("bob", "done"),
+            ("bob", "undone"),
+        )
+    ),
+    PageCase("app/imports/<id:id>/preview", "bob", path=of_import("checked", "/preview")),
+    PageCase("app/imports/<id:id>/preview", "alice", path=of_import("draft", "/preview"), state="without a check"),
     PageCase("app/exports", "bob"),
     PageCase("app/exports", "alice", state="empty"),
     PageCase("app/exports", "bob", path="/app/exports?resource=client&query=city%3DGdynia", state="of a list"),

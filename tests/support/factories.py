@@ -23,6 +23,7 @@ from forum.categories.models import Category
 from forum.comments.models import Comment
 from forum.forums.models import Forum
 from forum.posts.models import Post
+from team.imports.models import Import
 from team.lists.saved_views import SavedView
 from team.mailings.audience import Among
 from team.mailings.models import Message
@@ -182,3 +183,13 @@ def make_message(user: User, subject: str = "") -> Message:
     message = Message(account=user.account, post_id=post.id, **values)
     start_message(message, by=user)
     return message
+
+
+def make_import(
+    user: User, text: str, *, name: str = "rows.csv", kinds: tuple[str, ...] = ("client",), started: bool = False
+) -> Import:
+    """Create an import of a file with this text, whose columns are guessed."""
+    row = Import.upload(user.account, by=user, name=name, chunks=[text.encode()], kinds=kinds)
+    if started:
+        row.start(by=user)
+    return row

@@ -15,6 +15,7 @@ from tests.support.factories import (
     make_contact_list,
     make_deal,
     make_field_definition,
+    make_import,
     make_message,
     make_note,
     make_post,
@@ -84,6 +85,9 @@ def make_rows(account, user) -> dict[str, int | str]:
             data={"tags": [SECRET]},
             ids=[make_client(user, f"{SECRET} tagged").id],
             query="",
+        ).id,
+        "imports": make_import(
+            user, f"Name,Discount\n{SECRET},1\n{SECRET} wrong,many\n", name=f"{SECRET}.csv", started=True
         ).id,
         "exports": Export.start(
             account, by=user, resource="client", query=f"q={SECRET}", options={"language": "en"}
