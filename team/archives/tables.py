@@ -22,8 +22,8 @@ from core.db.tenancy import FoldedField
 from core.rows.declared import DeclaredField
 from crm.clients.models import Client
 from crm.contacts.models import Contact
+from team.batches.restoring import COMPANIONS
 from team.bulk.actions import ACTIONS, RESOURCES
-from team.merges.models import COMPANIONS
 from team.timeline.models import KINDS
 
 DERIVED = "an import computes it from the other rows"
@@ -167,7 +167,9 @@ TABLES: dict[str, ArchivedTable] = {
     **plain(comments="forum.Comment", comment_versions="forum.CommentVersion", votes="forum.Vote"),
     **plain(proxy_votes="forum.ProxyVote", follows="forum.Follow", status_changes="forum.StatusChange"),
     # A draft and its file expire.
-    "attachments": ArchivedTable("accounts.Attachment", checks={"resource": holders.__contains__}, where="row.row_id IS NOT NULL"),
+    "attachments": ArchivedTable(
+        "accounts.Attachment", checks={"resource": holders.__contains__}, where="row.row_id IS NOT NULL"
+    ),
     "content_reports": ArchivedTable("forum.ContentReport"),
     "timeline": ArchivedTable(
         "team.TimelineEntry",

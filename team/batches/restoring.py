@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
-from django.db.models import Field, TextChoices
+from django.db.models import Field, Model, TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -131,7 +131,8 @@ def _restore(
 ) -> None:
     row, before, after = change.row, change.before[name], change.after[name]
     column, key = split_name(name)
-    if column not in restorable_columns(type(row)):
+    model: type[Model] = type(row)
+    if column not in restorable_columns(model):
         # The rows of a batch may come from an archive of another installation.
         restoration.kept[name] = Kept.VALUE_GONE
         return
@@ -171,7 +172,7 @@ def _restore(
 
 
 @cache
-def restorable_columns(model: type[Any]) -> frozenset[str]:
+def restorable_columns(model: type[Model]) -> frozenset[str]:
     """Return the columns that a batch can change, and so restore."""
     if not issubclass(model, CRMResource):
         return POST_COLUMNS | POST_LINKS.keys() | set(ADDED_TO_POSTS)

@@ -130,7 +130,9 @@ def test_it_works(acme, alice):
 
 def test_pasted_cells_of_several_kinds(acme, alice):
     page = uploaded(
-        alice, pasted="Company\tContact person\tContact e-mail\nOak\tAnn\tann@oak.example\n", kinds=["contact", "client"]
+        alice,
+        pasted="Company\tContact person\tContact e-mail\nOak\tAnn\tann@oak.example\n",
+        kinds=["contact", "client"],
     )
     assert page.html.h1.text == "Pasted cells"
     page = press(send(page).follow(), "import").follow()
@@ -198,7 +200,7 @@ def test_the_format_of_a_newly_chosen_field_is_guessed(acme, alice):
         "do", value="update", headers={"HX-Request": "true", "HX-Target": "settings"}
     )
     assert fragment.html.find("h1") is None and fragment.html.form["id"] == "settings"
-    press(send(page, **{"format_1": "DD/MM/YYYY"}).follow(), "import")
+    press(send(page, format_1="DD/MM/YYYY").follow(), "import")
     definition = acme.account.field_definitions.get()
     assert (definition.label, definition.type) == ("Anything", "date")
     assert acme.account.clients.get().additional_fields[definition.key] == "2025-04-03"
