@@ -11,11 +11,11 @@ from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.account.api import url_of_account
 from accounts.attachments.holders import holders
 from accounts.attachments.models import Attachment, AttachmentQuerySet, find_row, signed_path
 from accounts.attachments.uploading import MAX_FORM_BYTES, upload
 from accounts.hosts.api import APIRequest, TypedViewSet
-from accounts.hosts.names import public_url
 from core.api.fields import ChoiceField, IntegerField, TextField, WireField, to_id
 from core.api.lists import Paged
 from core.api.serializers import ResourceSerializer, format_time
@@ -145,7 +145,7 @@ class AttachmentViewSet(TypedViewSet, Paged, JSONViewSet):
             "size": row.file.size,
             "width": row.width,
             "height": row.height,
-            "url": public_url(self.account.prefix) + signed_path(row),
+            "url": url_of_account(self.request._request, self.account) + signed_path(row),
             "markdown": row.markdown,
             "user_id": row.user_id,
             "created_at": format_time(row.created_at, self.account.zone),

@@ -34,6 +34,7 @@ from core.files.models import StoredFile
 DRAFT_LIFETIME = timedelta(days=1)
 MAX_FILES, MAX_DRAFTS = 10, 30
 TOKEN_LIFETIME = timedelta(hours=1)
+EXPIRY_MARGIN = timedelta(minutes=5)
 
 
 @cache
@@ -71,7 +72,9 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         """Attach those of the user's drafts that have these ids to a row. Raise FieldError if the row would have too many."""
         account = row.account
         acquire(("attachments", row.account_id, key, row.id))
-        drafts = account.attachments.current().drafts().filter(user_id=by_id, id__in=ids)
+        # The job that erases expired files may have read one that expires now.
+        drafts = account.attachments.drafts().filter(file__expires_at__gt=timezone.now() + EXPIRY_MARGIN)
+        drafts = drafts.filter(user_id=by_id, id__in=ids)
         found = list(drafts.order_by("id").values_list("id", "file_id", "thumbnail_id"))
         if not found:
             return

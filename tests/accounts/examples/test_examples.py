@@ -29,7 +29,7 @@ OPERATIONS = {
 }
 # The kinds of rows whose ids examples have.
 # The rows of which an example shows the id, beside those of resources.
-KINDS_OF_IDS = ("bulk_changes", "merges", "notifications", "saved_views", "users", "webhooks")
+KINDS_OF_IDS = ("attachments", "bulk_changes", "merges", "notifications", "saved_views", "users", "webhooks")
 # Only a partner may create accounts; no bulk change and no message is running; a message is sent with its own number of recipients.
 NOT_RUNNABLE = ("create_account", "cancel_bulk_change", "cancel_message", "send_message")
 
