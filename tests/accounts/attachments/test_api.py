@@ -115,7 +115,9 @@ def test_it_rejects_too_long_bodies(acme, settings):
     long = {"attachment": {"content": "x" * settings.MAX_BODY_BYTES}}
     assert json.post("/app/attachments.json", json=long).status_code == 413
     form = {"Content-Type": "multipart/form-data; boundary=b", "Content-Length": str(27 * 1024 * 1024)}
-    assert json.post("/app/attachments.json", content=b"", headers=form).status_code == 413
+    refused = json.post("/app/attachments.json", content=b"", headers=form)
+    message = "The form with its files is too large (maximum is 26 MiB)"
+    assert (refused.status_code, refused.json()["message"]) == (413, message)
     files = {"client[name]": ("a.txt", b"x" * (2 * 1024 * 1024))}
     assert json.post("/app/clients.json", files=files).status_code == 413
     assert formats.MULTIPART == "multipart/form-data"
