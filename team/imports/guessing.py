@@ -8,6 +8,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
+from core.db.tenancy import fold
 from core.rows.declared import FieldType
 from team.imports.fields import ImportField, RowKind, codes_by_heading, fields_of, find_field
 from team.imports.settings import (
@@ -38,7 +39,7 @@ def guess_settings(account: Account, sheet: Sheet, kinds: Sequence[str], *, admi
     if recognized is not None:
         codes, values = codes_of(recognized), recognized.table.values
     else:
-        codes = guess_codes(sheet, [RowKind(kind) for kind in kinds], labels)
+        codes = guess_codes(sheet, [RowKind(kind) for kind in kinds], fitting_labels(sheet, labels, known))
     columns = []
     for heading, code, statistics in zip(sheet.header, codes, sheet.columns, strict=True):
         # A heading may be the code of a field.
@@ -115,6 +116,20 @@ def guess_codes(sheet: Sheet, kinds: Sequence[RowKind], labels: Mapping[RowKind,
         else max(map(guess, RowKind), key=lambda guesses: sum(each.confidence for each in guesses))
     )
     return [each.field or "" for each in found]
+
+
+def fitting_labels(
+    sheet: Sheet, labels: Mapping[RowKind, Mapping[str, str]], known: Mapping[str, ImportField]
+) -> dict[RowKind, dict[str, str]]:
+    """Return the labels without those of yes or no for a column of other values, such as "company" for the names of companies."""
+    columns = zip(sheet.header, sheet.columns, strict=True)
+    others = {fold(heading.strip()) for heading, statistics in columns if not statistics.fits("boolean")}
+    return {
+        kind: {
+            label: code for label, code in codes.items() if label not in others or known[code].type != FieldType.BOOLEAN
+        }
+        for kind, codes in labels.items()
+    }
 
 
 def guess_mapping(field: ImportField, statistics: ColumnStatistics, language: str) -> ColumnMapping:

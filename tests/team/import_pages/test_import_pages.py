@@ -5,6 +5,7 @@ from webtest import Upload
 
 from accounts.statuses.models import Status
 from team.imports.models import SMALL_FILE_BYTES, Import
+from tests.support.examples import ROOT
 from tests.support.factories import make_client, make_contact, make_field_definition, make_import, make_user
 from tests.support.jobs import run_jobs
 from tests.support.tables import table
@@ -18,7 +19,7 @@ Dąb;biuro@dab.example;1 234,50;28.09.2025;Gdańsk
 Buk;biuro@buk.example;0,5;29.09.2025;Łódź
 Jodła;biuro@jodla.example;dużo;01.10.2025;Hel
 Sosna;biuro@sosna.example;2;31.09.2025;Hel
-;biuro@modrzew.example;3;02.10.2025;Hel
+Modrzew;biuro@modrzew.example;3;40.10.2025;Hel
 """.encode("cp1250")
 
 
@@ -94,7 +95,7 @@ def test_it_works(acme, alice):
     page = uploaded(alice, POLISH)
     assert "windows-1250" in text_of(page.html.select_one("main details summary"))
     assert cells(page) == [
-        ("A Nazwa", "client.name", "4 values, all fit"),
+        ("A Nazwa", "client.name", "5 values, all fit"),
         ("B E-mail", "client.email", "5 values, all fit"),
         ("C Rabat", "client.discount", "Row 4 does not fit: “dużo”"),
         ("D Klient od", "client.created_at", "Row 5 does not fit: “31.09.2025”"),
@@ -113,9 +114,7 @@ def test_it_works(acme, alice):
     assert facts(page) == ["New 2", "Changed 0", "Unchanged 0", "Wrong 3"]
     assert list(acme.account.clients.order_by("id").values_list("name", "city")) == [("Dąb", "Gdańsk"), ("Buk", "Łódź")]
     wrong = page.click("Download the wrong rows").text.lstrip("\N{ZERO WIDTH NO-BREAK SPACE}")
-    mended = wrong.replace("dużo", "1,5").replace("31.09.2025", "30.09.2025").replace(";biuro@m", "Modrzew;biuro@m")
-    if ",biuro@modrzew" in mended:
-        mended = mended.replace("\n,biuro@m", "\nModrzew,biuro@m").replace("1,5", '"1,5"')
+    mended = wrong.replace("dużo,01", '"1,5",01').replace("31.09.2025", "30.09.2025").replace("40.10.2025", "04.10.2025")
     # The file is imported without mapping it again, although the language would guess another format of numbers.
     again = press(send(uploaded(alice, mended)).follow(), "import").follow()
     assert facts(again) == ["New 3", "Changed 0", "Unchanged 0", "Wrong 0"]
@@ -135,16 +134,17 @@ def test_pasted_cells_of_several_kinds(acme, alice):
         kinds=["contact", "client"],
     )
     assert page.html.h1.text == "Pasted cells"
-    page = press(send(page).follow(), "import").follow()
+    press(send(page).follow(), "import")
+    assert acme.account.clients.get().name == "Oak"
     assert acme.account.contacts.get().email == "ann@oak.example"
 
 
 def test_a_known_file_is_named_and_needs_no_choice(acme, alice):
-    with open("tests/team/spreadsheets/files/hubspot_contacts.csv", "rb") as file:
-        page = uploaded(alice, file.read(), kinds=["contact"])
+    page = uploaded(alice, (ROOT / "tests/team/spreadsheets/files/hubspot_contacts.csv").read_bytes(), kinds=["contact"])
     assert "This is an export from HubSpot." in main(page)
     page = press(send(page).follow(), "import").follow()
-    assert acme.account.contacts.exists() and acme.account.clients.exists()
+    assert acme.account.contacts.exists()
+    assert acme.account.clients.exists()
 
 
 def test_a_change_is_shown_field_by_field(acme, alice):
@@ -153,7 +153,7 @@ def test_a_change_is_shown_field_by_field(acme, alice):
     page = send(uploaded(alice, text)).follow()
     [entry] = page.html.select("section[aria-labelledby=changed] li")
     assert entry.a["href"] == f"/app/clients/{client.id}"
-    assert text_of(entry.dl) == "City Hel Sopot Responsible Alice Bob Nowak"
+    assert text_of(entry.dl) == "City Hel Sopot Responsible alice Bob Nowak"
     assert "Elm row 3" in main(page)
 
 
@@ -199,7 +199,8 @@ def test_the_format_of_a_newly_chosen_field_is_guessed(acme, alice):
     fragment = page.forms["settings"].submit(
         "do", value="update", headers={"HX-Request": "true", "HX-Target": "settings"}
     )
-    assert fragment.html.find("h1") is None and fragment.html.form["id"] == "settings"
+    assert fragment.html.find("h1") is None
+    assert fragment.html.form["id"] == "settings"
     press(send(page, format_1="DD/MM/YYYY").follow(), "import")
     definition = acme.account.field_definitions.get()
     assert (definition.label, definition.type) == ("Anything", "date")
@@ -261,11 +262,13 @@ def test_stop_and_delete(acme, alice, monkeypatch):
 def test_agents_see_their_own_imports_and_create_no_fields(acme, alice, bob):
     mine = make_import(acme.bob, "Name,Status\nOak,Premium\n")
     other = make_import(acme.alice, "Name\nOak\n", name="other.csv")
-    assert "other.csv" not in bob.get(IMPORTS) and "rows.csv" in alice.get(IMPORTS)
+    assert "other.csv" not in bob.get(IMPORTS)
+    assert "rows.csv" in alice.get(IMPORTS)
     for end in ("", "/preview", "/faults.csv"):
         assert bob.get(f"{IMPORTS}/{other.id}{end}", expect_errors=True).status_code == 404
     page = bob.get(f"{IMPORTS}/{mine.id}")
-    assert "New field" not in page and "Create “Premium”" not in page
+    assert "New field" not in page
+    assert "Create “Premium”" not in page
     assert page.forms["settings"]["unknown"].value == "skip"
 
 
