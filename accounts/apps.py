@@ -44,6 +44,7 @@ class Accounts(rooms.Room):
         "pipeline": _("pipeline"),
         "pipeline_id": _("pipeline"),
         "probability": _("probability"),
+        "resource": _("resource"),
         "responsible": _("responsible"),
         "role": _("role"),
         "rot_days": _("days"),

@@ -178,7 +178,10 @@ class Application:
         if line.environ["PATH_INFO"] in PROBES:
             return self.respond(line)
         if (limit := long_body_limit(line.environ)) is not None:
-            return self.admit_upload(line, limit)
+            if int(line.environ["CONTENT_LENGTH"]) <= limit:
+                return self.admit_upload(line, limit)
+            # `AccountMiddleware` refuses it.
+            line.environ["rostrum.max_body_bytes"] = limit
         if not read_body(line.environ):
             return reject(line, 400)
         if is_answering.get():
@@ -249,7 +252,7 @@ def is_small_file(response: StreamingHttpResponse) -> bool:
 
 
 def long_body_limit(environ: "WSGIEnvironment") -> int | None:
-    """Return the limit of the body, if it is longer than those of other requests and the view accepts it. Otherwise return None."""
+    """Return the limit of the view, if the body is longer than those of other requests and the view accepts such bodies, or None."""
     length = environ.get("CONTENT_LENGTH") or ""
     if not length.isdecimal() or len(length) > 12 or int(length) <= settings.MAX_BODY_BYTES:
         return None
@@ -262,8 +265,8 @@ def long_body_limit(environ: "WSGIEnvironment") -> int | None:
     except Resolver404:
         return None
     view = getattr(callback, "view_class", None) or getattr(callback, "cls", None)
-    limit: int = getattr(view, "max_body_bytes", 0)
-    return limit if int(length) <= limit else None
+    limit: int | None = getattr(view, "max_body_bytes", None)
+    return limit
 
 
 def read_body(environ: "WSGIEnvironment") -> bool:

@@ -24,6 +24,7 @@ ARGUMENTS = {
     "delivery_id": 1,
     "sealed": "x",
     "status_id": 1,
+    "attachment_id": 1,
 }
 # The id of no account.
 DELETED_ID = 10**12

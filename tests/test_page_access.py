@@ -41,6 +41,8 @@ FOR_ANYONE = {
     "app/unsubscribe",
     "app/unsubscribe/customer",
     "app/logo/<slug:key>.png",
+    # As what it is attached to. `tests/accounts/attachments` asks each kind of readers.
+    "app/attachments/<id:id>/<str:name>",
     # Fragments of the page of a new suggestion: a visitor only learns that the session has ended.
     "app/posts/similar",
     "app/posts/preview",
@@ -66,7 +68,7 @@ def required_role(route: str) -> str:
     """Return the lowest role that may use the route, judged by the path alone."""
     if route.startswith("app/account/api"):
         return "team"
-    if route.startswith("app/account"):
+    if route.startswith(("app/account", "app/audit")):
         return "admin"
     if route.startswith(TEAM_COLLECTIONS):
         return "team"

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from datetime import timedelta
 from time import monotonic
+from typing import Any
 
 from django.db import DatabaseError, connection
 from django.utils import timezone
@@ -223,7 +224,7 @@ def next_changes(
         endpoint = endpoints.get((lease.account_id, lease.key))
         return 1 if endpoint is not None and endpoint.events is None else SCANNED_CHANGES
 
-    columns = [
+    columns: list[Any] = [
         [lease.account_id for lease in leases],
         [lease.key for lease in leases],
         [lease.cursor for lease in leases],

@@ -140,6 +140,11 @@ class Account(Audited):
         """Lock the row until the transaction ends."""
         Account.objects.select_for_update(no_key=True).get(id=self.id)
 
+    @classmethod
+    def keeps_in_trash(cls, days: int) -> bool:
+        """Return whether the trash may keep rows for this number of days."""
+        return cls.MIN_TRASH_DAYS <= days <= cls.MAX_TRASH_DAYS
+
     def change(self, **values: object) -> None:
         """Save the fields that an admin may set."""
         former_currency = self.currency

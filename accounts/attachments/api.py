@@ -2,7 +2,7 @@
 
 import base64
 import binascii
-import tempfile
+from io import BytesIO
 from typing import IO, Any, cast
 
 from django.core.files.uploadedfile import UploadedFile
@@ -11,11 +11,11 @@ from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from accounts.account.api import url_of_account
 from accounts.attachments.holders import holders
 from accounts.attachments.models import Attachment, AttachmentQuerySet, find_row, signed_path
 from accounts.attachments.uploading import MAX_FORM_BYTES, upload
 from accounts.hosts.api import APIRequest, TypedViewSet
-from accounts.hosts.names import public_url
 from core.api.fields import ChoiceField, IntegerField, TextField, WireField, to_id
 from core.api.lists import Paged
 from core.api.serializers import ResourceSerializer, format_time
@@ -42,9 +42,7 @@ class FileField(WireField):
             content = None
         if content is None:
             self.fail("base64")
-        file = tempfile.TemporaryFile()  # noqa: SIM115  # it is read later
-        file.write(content)
-        return file
+        return BytesIO(content)
 
 
 class NewAttachmentSerializer(ResourceSerializer):
@@ -78,9 +76,10 @@ class AttachmentViewSet(TypedViewSet, Paged, JSONViewSet):
             self.find_row(values["resource"], values.get("resource_id") or 0)
         name = values.get("name") or getattr(values["content"], "name", "") or "file"
         try:
-            return upload(self.account, values["content"], str(name), by=self.request.user)
+            with values["content"] as file:
+                return upload(self.account, file, str(name), by=self.request.user)
         except FieldError as error:
-            raise FieldError("attachment.content", error.message, error.code, error.params) from None
+            raise FieldError("content", error.message, error.code, error.params) from None
 
     def find_row(self, key: str, row_id: int) -> Any:
         holder, row = find_row(self.account, self.request.user, key, row_id, to_change=self.request.method != "GET")
@@ -146,7 +145,7 @@ class AttachmentViewSet(TypedViewSet, Paged, JSONViewSet):
             "size": row.file.size,
             "width": row.width,
             "height": row.height,
-            "url": public_url(self.account.prefix) + signed_path(row),
+            "url": url_of_account(self.request._request, self.account) + signed_path(row),
             "markdown": row.markdown,
             "user_id": row.user_id,
             "created_at": format_time(row.created_at, self.account.zone),

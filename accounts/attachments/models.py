@@ -1,13 +1,14 @@
 """Attachments: files of texts and of the team's records.
 
 A file is sent before the text that names it is saved. Until then it is a *draft* of its author, and expires after a day. A text names an
-attachment by its path in Markdown: `![screenshot](/app/attachments/12/screenshot.png)`. Saving the text attaches the drafts that it names,
+attachment by its path in Markdown: `![screenshot](…/attachments/12/screenshot.png)`. Saving the text attaches the drafts that it names,
 and deletes the attachments that it no longer names.
 """
 
 import re
 from collections.abc import Collection
 from datetime import timedelta
+from functools import cache
 from typing import Any, Self
 from urllib.parse import quote, urlencode
 
@@ -17,6 +18,7 @@ from django.core.signing import BadSignature, TimestampSigner
 from django.db import models
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import JSONObject
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -32,17 +34,23 @@ from core.files.models import StoredFile
 DRAFT_LIFETIME = timedelta(days=1)
 MAX_FILES, MAX_DRAFTS = 10, 30
 TOKEN_LIFETIME = timedelta(hours=1)
-# The path of an attachment in a text.
-PATH = re.compile(r"/app/attachments/([0-9]{1,18})/")
+EXPIRY_MARGIN = timedelta(minutes=5)
+
+
+@cache
+def path_pattern() -> re.Pattern[str]:
+    """Return the pattern of the path of an attachment, whose only group is the id."""
+    beginning = reverse("accounts-attachment", args=[0, "-"]).removesuffix("0/-")
+    return re.compile(rf"{re.escape(beginning)}([0-9]{{1,18}})/[^/?#\s\"'<>]+")
 
 
 def ids_in(text: str | None) -> set[int]:
     """Return the ids of the attachments that a text names."""
-    return set(map(int, PATH.findall(text or "")))
+    return set(map(int, path_pattern().findall(text or "")))
 
 
 def names_attachments(text: str) -> bool:
-    return PATH.search(text) is not None
+    return path_pattern().search(text) is not None
 
 
 class AttachmentQuerySet(models.QuerySet["Attachment"]):
@@ -64,7 +72,9 @@ class AttachmentQuerySet(models.QuerySet["Attachment"]):
         """Attach those of the user's drafts that have these ids to a row. Raise FieldError if the row would have too many."""
         account = row.account
         acquire(("attachments", row.account_id, key, row.id))
-        drafts = account.attachments.current().drafts().filter(user_id=by_id, id__in=ids)
+        # The job that erases expired files may have read one that expires now.
+        drafts = account.attachments.drafts().filter(file__expires_at__gt=timezone.now() + EXPIRY_MARGIN)
+        drafts = drafts.filter(user_id=by_id, id__in=ids)
         found = list(drafts.order_by("id").values_list("id", "file_id", "thumbnail_id"))
         if not found:
             return
@@ -168,7 +178,7 @@ class Attachment(TenantModel):
 
 def path_of(id: int, name: str) -> str:
     """Return the path of an attachment. Markdown reads it as one address."""
-    return f"/app/attachments/{id}/{quote(name, safe='')}"
+    return f"{reverse('accounts-attachment', args=[id, '-']).removesuffix('-')}{quote(name, safe='')}"
 
 
 def signer() -> TimestampSigner:
@@ -195,7 +205,7 @@ def find_row(account: Account, user: User, key: str, row_id: int, *, to_change: 
         raise FieldError("resource", _("is not one of {keys}"), "choice", {"keys": ", ".join(sorted(holders))})
     row = holder.visible_to(account, user).filter(id=row_id).first()
     if row is None:
-        raise FieldError("resource_id", _("doesn't exist"), "unknown")
+        raise FieldError("resource_id", _("can't be found"), "unknown")
     row.account = account
     if to_change and not holder.may_change(row, user):
         raise PermissionDenied

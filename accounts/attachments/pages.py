@@ -11,6 +11,7 @@ from core.errors import FieldErrors
 from core.files.responses import file_response
 from core.pages.base import Page
 from core.pages.errors import error_sentence
+from core.tenants import TenantUser
 
 
 class UploadPage(Page):
@@ -21,6 +22,9 @@ class UploadPage(Page):
     access = "user"
     is_of_forum = True
     max_body_bytes = MAX_FORM_BYTES
+
+    def allows(self, user: TenantUser) -> bool:
+        return self.request.site.may_be_read_by(self.request.user)
 
     def post(self, request: UserRequest) -> HttpResponse:
         try:

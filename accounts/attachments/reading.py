@@ -12,7 +12,7 @@ import unicodedata
 import warnings
 from codecs import getincrementaldecoder
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
@@ -99,8 +99,10 @@ def read_picture(file: IO[bytes]) -> SentFile | None:
             image.seek(0)
             shown = image if is_animated else in_sight(image, kind)
             shown.info = {name: shown.info[name] for name in KEPT_INFO if name in shown.info}
-            content = tempfile.TemporaryFile()  # noqa: SIM115  # it is read after the return
-            shown.save(content, kind, save_all=is_animated, **options)
+            with ExitStack() as stack:
+                content = stack.enter_context(tempfile.TemporaryFile())
+                shown.save(content, kind, save_all=is_animated, **options)
+                stack.pop_all()
             return SentFile("", f"image/{kind.lower()}", content, *shown.size)
     except UnidentifiedImageError:
         return None

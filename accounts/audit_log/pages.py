@@ -46,7 +46,7 @@ COLUMNS = (
 )
 
 
-class Day(forms.DateField):
+class FilterDayField(forms.DateField):
     def __init__(self, *, label: Any) -> None:
         widget = forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
         limits = [MinValueValidator(date(2000, 1, 1)), MaxValueValidator(date(2999, 12, 31))]
@@ -58,8 +58,8 @@ class AuditFilterForm(Form):
 
     actor = forms.TypedChoiceField(label=_("Who"), coerce=int, empty_value=None, required=False)
     group = forms.ChoiceField(label=_("Concerns"), required=False)
-    since = Day(label=_("From"))
-    until = Day(label=_("Until"))
+    since = FilterDayField(label=_("From"))
+    until = FilterDayField(label=_("Until"))
     target = forms.CharField(label=_("Name contains"), required=False, max_length=255)
 
     def __init__(self, *args: Any, account: Account) -> None:
@@ -134,6 +134,8 @@ def shown_value(value: Any) -> str:
 
 class AuditFile(AuditPage):
     """The entries that pass the filters as a CSV file."""
+
+    template_name = ""
 
     def get(self, request: UserRequest) -> HttpResponse:
         throttling.count_export(request)

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.gzip import GZipMiddleware
 from django.urls import reverse
 from django.utils.cache import get_conditional_response
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
 from accounts.audit.origin import Interface, Origin, called_from
@@ -69,8 +70,11 @@ class AccountMiddleware:
             length = int(request.META.get("CONTENT_LENGTH") or 0)
         except ValueError:
             return error_response(request, 400, message=gettext_lazy("Content-Length is not a number"))
-        if length > request.META.get("rostrum.max_body_bytes", settings.MAX_BODY_BYTES):
-            return error_response(request, 413)
+        limit = request.META.get("rostrum.max_body_bytes", settings.MAX_BODY_BYTES)
+        if length > limit:
+            message = gettext_lazy("The form with its files is too large (maximum is {n} MiB)")
+            is_form = limit > settings.MAX_BODY_BYTES
+            return error_response(request, 413, message=format_lazy(message, n=limit >> 20) if is_form else None)
 
         host = normalize(request.META.get("HTTP_HOST", ""))
         try:

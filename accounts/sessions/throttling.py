@@ -150,7 +150,9 @@ def log_refusal(
     """Log a refused sign-in of the user, or else with a name that no user has. The name of a user is not logged as it was typed."""
     logger.warning("%s", _log_line(request, "refused", way, user, reason=reason, name=name))
     account_id = address_of(request).account_id
-    if account_id is None or not hit(f"refusals:{account_id}", MAX_RECORDED_REFUSALS, HOUR).allowed:
+    if account_id is None:
+        return
+    if settings.FAILED_LOGIN_LIMIT and not hit(f"refusals:{account_id}", MAX_RECORDED_REFUSALS, HOUR).allowed:
         return
     try:
         record(account_id, "sign_in.failed", target=user, way=way, reason=reason, name_hash=hash_of_name(user, name))

@@ -40,7 +40,7 @@ EXPLANATIONS = {
     400: gettext_lazy("Go back, reload the page, and try again."),
     403: gettext_lazy("You may lack the permission, or the page may have expired."),
     404: gettext_lazy("The address may be mistyped, or what was here may be gone."),
-    413: gettext_lazy("You can send at most 1 MiB at once."),
+    413: gettext_lazy("You can send at most 1 MiB of text and 25 MiB of files at once."),
     500: gettext_lazy("It is our fault, and it has been noted."),
     503: gettext_lazy("Nothing is lost. Try again in a few seconds."),
 }

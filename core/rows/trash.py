@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from django.apps import apps
 from django.conf import settings
@@ -14,6 +14,7 @@ from django.dispatch import Signal
 from django.utils import timezone
 
 from core.db.derived import DerivingQuerySet
+from core.db.fields import TenantRow
 from core.db.prepared import update_many
 from core.db.tenancy import rows_of
 from core.errors import FieldError
@@ -205,7 +206,7 @@ class Trashable(models.Model):
         if len(rows) == 1:
             rows[0].save(update_fields=["trashed_at", "trashed_by_id"])
         else:
-            update_many(rows, {"trashed_at", "trashed_by_id"})
+            update_many(cast("Sequence[TenantRow]", rows), {"trashed_at", "trashed_by_id"})
 
     def trash(self, *, by: TenantUser, at: datetime | None = None) -> None:
         self.trash_all([self], by=by, at=at)

@@ -4,7 +4,7 @@ from typing import Any, Self
 from zlib import crc32
 
 from django.db import models
-from django.db.models import Count, F, OuterRef, Subquery, Window
+from django.db.models import Count, F, Func, OuterRef, Subquery, Window
 from django.db.models.functions import Coalesce, RowNumber
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
@@ -181,7 +181,17 @@ class Client(Contactable, ExternallyIdentified, Tagged, CRMResource):
 
     class Meta:
         default_related_name = "clients"
-        indexes = [*link_indexes("client", "contact"), *record_indexes("client", has_email=True)]
+        indexes = [
+            *link_indexes("client", "contact"),
+            *record_indexes("client", has_email=True),
+            models.Index(
+                F("account"),
+                Func(F("tax_no"), function="search.compact"),
+                F("id"),
+                name="client_by_tax_no",
+                condition=models.Q(tax_no__isnull=False, trashed_at=None),
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name

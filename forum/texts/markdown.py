@@ -30,6 +30,7 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 from mdit_py_plugins.tasklists import tasklists_plugin
 
+from accounts.attachments.models import path_pattern
 from accounts.mentions.parsing import mentions_in
 
 logger = logging.getLogger("rostrum.markdown")
@@ -45,9 +46,8 @@ MAX_STEPS = 6_000
 MAX_REFERENCE_LENGTH = 500
 MARKUP_CHARACTERS = re.compile(r"[\[\]()!|`*_~<>#&\\\n+-]")
 
-# The path of an attachment, and the address of its small picture in HTML.
-ATTACHMENT = re.compile(r"/app/attachments/[0-9]{1,18}/[^/?#\s\"'<>]+")
-SMALL_PICTURE = re.compile(ATTACHMENT.pattern + r"\?size=small")
+# The query of the small picture of an attachment.
+SMALL = "?size=small"
 
 ALLOWED_TAGS: dict[str, AbstractSet[str]] = {
     **{f"h{level}": frozenset() for level in range(3, 7)},
@@ -61,7 +61,7 @@ ALLOWED_TAGS: dict[str, AbstractSet[str]] = {
     "input": {"disabled", "checked"},
     "th": {"align"},
     "td": {"align"},
-    "img": {"src", "alt"},
+    "img": {"src", "alt", "loading"},
 }
 
 # Attributes with the values that they may have: those of task lists.
@@ -131,8 +131,8 @@ def _remove_images(tokens: list[Token]) -> Iterator[Token]:
             yield text
         else:
             shown = text
-            if ATTACHMENT.fullmatch(str(address)):
-                token.attrs["src"], shown = f"{address}?size=small", token
+            if path_pattern().fullmatch(str(address)):
+                token.attrs["src"], shown = f"{address}{SMALL}", token
             attributes = {"href": address} | ({"title": token.attrs["title"]} if "title" in token.attrs else {})
             yield from (Token("link_open", "a", 1, attrs=attributes), shown, Token("link_close", "a", -1))
 
@@ -318,7 +318,8 @@ _parser.inline.ruler.before("text", "count", _count_inline)
 
 def _filter_attribute(tag: str, name: str, value: str) -> str | None:
     """Remove the address of a picture that is not one of an attachment."""
-    return None if tag == "img" and name == "src" and not SMALL_PICTURE.fullmatch(value) else value
+    is_foreign = tag == "img" and name == "src" and not path_pattern().fullmatch(value.removesuffix(SMALL))
+    return None if is_foreign else value
 
 
 _cleaner = nh3.Cleaner(
@@ -355,7 +356,7 @@ def render(text: str, *, mentions: Mapping[str, int | None] | None = None) -> st
 
 def with_base_url(text: str, base: str) -> str:
     """Return a plain text or HTML in which the addresses of attachments are absolute. `base` is the URL of a host, without a slash."""
-    return re.sub(rf"(?<=[(\"]){ATTACHMENT.pattern}", lambda match: base + match[0], text)
+    return re.sub(rf"(?<=[(\"]){path_pattern().pattern}", lambda match: base + match[0], text)
 
 
 def has_links(title: str, html: str) -> bool:

@@ -14,14 +14,16 @@ from django.apps import apps
 from django.conf import settings
 from django.db import models
 
+from accounts.account.models import Account
+from accounts.attachments.holders import holders
 from accounts.users.models import User
 from core.db.fields import AnyField
 from core.db.tenancy import FoldedField
 from core.rows.declared import DeclaredField
 from crm.clients.models import Client
 from crm.contacts.models import Contact
+from team.batches.restoring import COMPANIONS
 from team.bulk.actions import ACTIONS, RESOURCES
-from team.merges.models import COMPANIONS
 from team.timeline.models import KINDS
 
 DERIVED = "an import computes it from the other rows"
@@ -129,7 +131,7 @@ TABLES: dict[str, ArchivedTable] = {
             SECRET: "partner_key",
             DERIVED: "resources_with_fields",
         },
-        checks=OF_READER,
+        checks={**OF_READER, "trash_days": Account.keeps_in_trash},
     ),
     # The bytes are in the files `files/<id>`. A file that expires belongs to a task of this installation.
     "files": ArchivedTable("core.StoredFile", {OWN: "key expires_at"}, where="row.expires_at IS NULL"),
@@ -164,6 +166,10 @@ TABLES: dict[str, ArchivedTable] = {
     ),
     **plain(comments="forum.Comment", comment_versions="forum.CommentVersion", votes="forum.Vote"),
     **plain(proxy_votes="forum.ProxyVote", follows="forum.Follow", status_changes="forum.StatusChange"),
+    # A draft and its file expire.
+    "attachments": ArchivedTable(
+        "accounts.Attachment", checks={"resource": holders.__contains__}, where="row.row_id IS NOT NULL"
+    ),
     "content_reports": ArchivedTable("forum.ContentReport"),
     "timeline": ArchivedTable(
         "team.TimelineEntry",
@@ -188,6 +194,8 @@ LEFT_OUT: dict[str, str] = {
     SECRET: "accounts_apitoken accounts_handover accounts_invitation accounts_session accounts_signincode team_calendarfeed",
     LOG: "core_change core_follower core_idempotentanswer core_job forum_votechange team_revenuechange",
     NOTIFIED: "forum_activity forum_notification",
+    "it is continued or undone in the installation that began it": "team_import team_importfault team_importkey team_importrow team_export",
+    "each installation has its own": "accounts_auditentry",
     DERIVED: "accounts_tagcount core_staleword core_word crm_clientexternalid crm_clientlastchange crm_contactexternalid"
     " crm_contactlastchange crm_contactlistcount crm_dealcount crm_dealexternalid crm_deallastchange forum_facetcount"
     " forum_postsortkey team_clientrevenue team_clientsummary team_contactsummary team_dealsummary team_postbacker"

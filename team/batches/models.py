@@ -7,7 +7,7 @@ after. So a part is carried out once, even if a worker is killed, and undo knows
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models, transaction
@@ -24,6 +24,7 @@ from core.errors import Conflict
 from core.jobs.registry import MAX_TIME_SLICE, RetryDelays, has_time_left, job, periodic_job, register_queue
 from core.registry import registry
 from core.rows.additional_fields import to_json
+from core.rows.trash import Trashable
 from core.rows.values import ValuesRow
 from crm.contacts.models import Contact
 from crm.resources.models import CRMResource
@@ -154,7 +155,8 @@ class Batch(TenantModel):
     undone_at = models.DateTimeField(null=True)
 
     objects = BatchQuerySet.as_manager()
-    batch_rows: "BatchRowQuerySet"
+    # The manager of the rows.
+    batch_rows: Any
 
     class Meta:
         abstract = True
@@ -313,7 +315,9 @@ class Batch(TenantModel):
         if not any("trashed_at" in (row.after or {}) for row in by_id.values()):
             rows = rows.live()
         found = self.lock_rows(rows, by_id)
-        results = {id: (result, []) for id, result in self.find_missing(resource, by_id, found, user).items()}
+        results: dict[int, tuple[str, list[str]]] = {
+            id: (result, []) for id, result in self.find_missing(resource, by_id, found, user).items()
+        }
         results |= undo_rows([(row, by_id[row.id]) for row in found], by=user)
         self.batch_rows.record_undo(self, resource, results)
         restored = sum(result == RowResult.RESTORED for result, _fields in results.values())
@@ -333,7 +337,7 @@ class Batch(TenantModel):
         names: dict[tuple[str, int], str] = {}
         for resource in {row.resource for row in rows}:
             collection = self.rows_of(resource, user).filter(id__in=[row.target for row in rows])
-            name_field = registry[resource].model.DISPLAY_NAME_FIELD
+            name_field = cast(type[Trashable], registry[resource].model).DISPLAY_NAME_FIELD
             names |= {(resource, id): name for id, name in collection.values_list("id", name_field)}
         return [
             {
@@ -352,18 +356,19 @@ def undo_rows(changes: "Sequence[tuple[Any, BatchRow]]", *, by: User) -> dict[in
     results: dict[int, tuple[str, list[str]]] = {}
     created, trashed, changed = [], [], []
     for row, stored in changes:
+        before, after = stored.before or {}, stored.after or {}
         if stored.result == RowResult.CREATED:
-            names = [name for name in stored.after if split_name(name)[0] not in ADDED_TO_POSTS]
-            kept = [name for name, value in values_of(row, names).items() if value != stored.after[name]]
+            names = [name for name in after if split_name(name)[0] not in ADDED_TO_POSTS]
+            kept = [name for name, value in values_of(row, names).items() if value != after[name]]
             results[row.id] = (RowResult.CHANGED_SINCE, [name for name in kept if name != "updated_at"] or kept)
             if not kept:
                 created.append(row)
-        elif "trashed_at" in stored.after:
+        elif "trashed_at" in after:
             results[row.id] = (RowResult.CHANGED_SINCE, [])
-            if row.trashed_at == datetime.fromisoformat(stored.after["trashed_at"]):
+            if row.trashed_at == datetime.fromisoformat(after["trashed_at"]):
                 trashed.append(row)
         else:
-            changed.append(RowChange(row, stored.before, stored.after))
+            changed.append(RowChange(row, before, after))
     if created:
         type(created[0]).trash_all(created, by=by)
     if trashed:
@@ -443,7 +448,7 @@ class BatchRowQuerySet(models.QuerySet["BatchRow"]):
                     before = excluded.before || coalesce(stored.before, '{{}}'),
                     after = coalesce(stored.after, '{{}}') || excluded.after
                 """,  # noqa: S608
-                [batch.account_id, batch.id, *columns],
+                [batch.account_id, batch.id, *cast(list[Any], columns)],
             )
 
     def record_undo(self, batch: Batch, resource: str, results: Mapping[int, tuple[str, list[str]]]) -> None:
@@ -467,9 +472,13 @@ class BatchRowQuerySet(models.QuerySet["BatchRow"]):
                 ],
             )
 
+    def batches(self) -> Any:
+        model: Any = self.model
+        return model._meta.get_field("batch").related_model._default_manager
+
     def trashed(self, resource: str) -> Self:
         """Return the rows that batches moved to the trash and can restore, as the subquery for a row of an outer query."""
-        batches = self.model._meta.get_field("batch").related_model._default_manager
+        batches = self.batches()
         recent = batches.filter(
             account_id=OuterRef("account_id"), id=OuterRef("batch_id"), created_at__gt=timezone.now() - UNDO_PERIOD
         )
@@ -478,7 +487,7 @@ class BatchRowQuerySet(models.QuerySet["BatchRow"]):
 
     def outdated(self) -> Self:
         """Return the rows of batches that can't be undone any more."""
-        batches = self.model._meta.get_field("batch").related_model._default_manager
+        batches = self.batches()
         old = batches.filter(created_at__lt=timezone.now() - UNDO_PERIOD)
         return self.filter(Exists(old.filter(account_id=OuterRef("account_id"), id=OuterRef("batch_id"))))
 

@@ -8,9 +8,10 @@ are added, and others stay.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
-from django.db.models import Field, TextChoices
+from django.db.models import Field, Model, TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -18,7 +19,7 @@ from accounts.users.models import User
 from core.api.fields import TagsField
 from core.db.tenancy import fold
 from core.rows.additional_fields import to_json_value
-from core.rows.declared import RowId
+from core.rows.declared import RowId, declared_columns
 from core.rows.trash import Trashable, TrashedId
 from crm.resources.models import CRMResource
 
@@ -27,7 +28,25 @@ COMPANIONS = {
     "consent": ("consent_at", "consent_by_id"),
     "do_not_contact": ("do_not_contact_at", "do_not_contact_by_id"),
 }
-# The related names of the rows to which the columns of posts link. Other models declare them.
+# The columns of posts that are restored, besides `POST_LINKS`. Other models declare theirs.
+POST_COLUMNS = frozenset(
+    [
+        "title",
+        "content",
+        "kind",
+        "task_kind",
+        "private",
+        "approved",
+        "closed",
+        "priority",
+        "scheduled_at",
+        "tags",
+        "response",
+        "additional_fields",
+        "forum_id",
+    ]
+)
+# The related names of the rows to which the columns of posts link.
 POST_LINKS = {
     "status_id": "statuses",
     "category_id": "categories",
@@ -112,6 +131,11 @@ def _restore(
 ) -> None:
     row, before, after = change.row, change.before[name], change.after[name]
     column, key = split_name(name)
+    model: type[Model] = type(row)
+    if column not in restorable_columns(model):
+        # The rows of a batch may come from an archive of another installation.
+        restoration.kept[name] = Kept.VALUE_GONE
+        return
     if column in ADDED_TO_POSTS:
         restoration.values.setdefault(column, []).append(int(key))
         return
@@ -145,6 +169,16 @@ def _restore(
     else:
         column_field: Field[Any, Any] = row._meta.get_field(name)
         restoration.values[name] = column_field.to_python(before)
+
+
+@cache
+def restorable_columns(model: type[Model]) -> frozenset[str]:
+    """Return the columns that a batch can change, and so restore."""
+    if not issubclass(model, CRMResource):
+        return POST_COLUMNS | POST_LINKS.keys() | set(ADDED_TO_POSTS)
+    declared = {column.name for columns in declared_columns(model) for column in columns if column.editable}
+    companions = {name for names in COMPANIONS.values() for name in names}
+    return frozenset({*declared, *companions, CONTACT_LISTS, "additional_fields", "external_ids"})
 
 
 def _links_of(model: type[Any]) -> dict[str, str]:

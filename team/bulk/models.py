@@ -16,7 +16,7 @@ from accounts.users.models import User
 from core.db.tenancy import foreign_object
 from core.errors import FieldError, FieldErrors
 from core.rows.values import ValuesRow
-from team.batches.models import Batch, BatchQuerySet, BatchRow, BatchRowQuerySet, RowResult
+from team.batches.models import Batch, BatchRow, BatchRowQuerySet, RowResult
 from team.bulk.actions import ACTIONS, RESOURCES, Action, Outcome
 from team.lists.declarations import LISTS, RecordList
 
@@ -35,8 +35,6 @@ class BulkChange(Batch):
     # The parameters of the list whose rows were selected, or empty if the rows were selected one by one.
     query = models.TextField(default="")
 
-    objects = BatchQuerySet.as_manager()
-    batch_rows: "BulkChangeRowQuerySet"
 
     class Meta:
         default_related_name = "bulk_changes"
@@ -132,7 +130,7 @@ class BulkChangeRow(BatchRow):
 
     batch = foreign_object(BulkChange, "batch_id", related_name="batch_rows")
 
-    objects = BulkChangeRowQuerySet.as_manager()
+    objects = BulkChangeRowQuerySet.as_manager()  # type: ignore[misc]  # the base has another manager
 
 
 def check_action(resource: str, action: str) -> None:

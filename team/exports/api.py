@@ -18,7 +18,6 @@ from core.files.responses import file_response
 from core.http import throttling
 from core.openapi.fields import describe_field
 from core.openapi.operations import LIMITS, SHAPES, Shape
-from core.openapi.values import or_null
 from team.exports.declarations import EXPORTS
 from team.exports.formats import DecimalSign, Format, Separator
 from team.exports.models import MAX_QUERY_LENGTH, MAX_ROWS, Export, ExportQuerySet
@@ -98,7 +97,7 @@ class ExportViewSet(TeamViewSet, Paged):
 
 # The OpenAPI document, as far as views and serializers do not tell it
 LIMITS |= {"MAX_CSV_ROWS": MAX_ROWS[Format.CSV], "MAX_XLSX_ROWS": MAX_ROWS[Format.XLSX]}
-describe_field(FileField, response=or_null({"type": "string", "format": "uri"}))
+describe_field(FileField, response={"type": "string", "format": "uri"})
 SHAPES[ExportSerializer] = Shape(
     Export,
     nullable=frozenset({"resource", "query", "failure", "language", "separator", "decimal_sign"}),

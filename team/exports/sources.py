@@ -69,16 +69,11 @@ CONVERTERS: dict[FieldType, Callable[[Any], Any]] = {
 }
 
 
-def source_of(
-    resource: str, query: str, *, account: Account, user: User, language: str | None = None, all_columns: bool = False
-) -> "Source":
-    """Return the rows that match the parameters of a list, in the active language. Raise FieldErrors.
-
-    `language` is the language in which a person typed the numbers of the filters, or None for those of a program.
-    """
+def source_of(resource: str, query: str, *, account: Account, user: User, all_columns: bool = False) -> "Source":
+    """Return the rows that match the parameters of a list, in the active language. Raise FieldErrors."""
     parameters = QueryDict(query.removeprefix("?"))
     if resource in LISTS:
-        found = ListQuery.read(LISTS[resource], parameters, account=account, user=user, language=language)
+        found = ListQuery.read(LISTS[resource], parameters, account=account, user=user)
         if found.errors:
             raise FieldErrors(found.errors)
         return ListSource(resource, account, user, found, all_columns=all_columns)
@@ -102,32 +97,25 @@ class Source:
         if not all_columns:
             shown = [field.name for field in fields if field.in_lists] if self.shown is None else self.shown
             columns = shown_columns(columns, shown)
-        self.columns = columns
+        self.columns, self.headings = columns, [column.label for column in columns]
         # The readers of the columns use the names of the current chunk.
         self.names = Names()
-
-    @property
-    def headings(self) -> list[str]:
-        return [column.label for column in self.columns]
 
     def count(self, limit: int, *, time_limit_ms: int = TIME_LIMIT_MS) -> int:
         """Return the number of rows, or `limit + 1` if there are more. Raise `TooSlow`."""
         with time_limit(time_limit_ms):
             return sum(rows.order_by()[: limit + 1].count() for rows in self.tables())
 
-    def tables(self) -> Iterator[QuerySet[Model]]:
-        for rows_of in self.resource.tables:
-            yield rows_of(self.account, self.user)
+    def tables(self) -> list[QuerySet[Model]]:
+        return [rows_of(self.account, self.user) for rows_of in self.resource.tables]
 
     def rows(self) -> Iterator[list[ValuesRow]]:
         """Yield the rows in chunks."""
         for table in self.tables():
-            rows = self.with_names(table).order_by("pk").values("pk", *self.names_of_values)[:CHUNK_SIZE]
-            chunk = list(rows)
-            while chunk:
+            columns, rows = ("pk", *self.names_of_values), table
+            while chunk := list(self.with_names(rows).order_by("pk").values(*columns)[:CHUNK_SIZE]):
                 yield chunk
-                after = self.with_names(table.filter(pk__gt=chunk[-1]["pk"])).order_by("pk")
-                chunk = list(after.values("pk", *self.names_of_values)[:CHUNK_SIZE])
+                rows = table.filter(pk__gt=chunk[-1]["pk"])
 
     @cached_property
     def names_of_values(self) -> set[str]:

@@ -41,7 +41,7 @@ from team.imports.fields import RowKind
 from team.imports.models import MAX_FILE_BYTES, Import, ImportFault, ImportQuerySet
 from team.imports.settings import MAX_VALUES, ColumnMapping, ImportSettings, Mode, Unknown
 from team.menu.api import TeamViewSet
-from team.spreadsheets.reading import ENCODINGS
+from team.spreadsheets.delimited import ENCODINGS
 
 MAX_FORM_BYTES = MAX_FILE_BYTES + MEBIBYTE
 MAX_TEXT = 255
@@ -65,7 +65,7 @@ class SheetFileField(WireField):
             self.fail("base64")
 
 
-def read_upload(file: UploadedFile) -> Iterator[bytes]:
+def read_upload(file: Any) -> Iterator[bytes]:
     with file:
         yield from cast("Iterator[bytes]", file.chunks())
 
@@ -204,7 +204,7 @@ class ImportViewSet(TeamViewSet, Paged):
         serializer = NewImportSerializer(data=self.body.get("import"), context=self.get_serializer_context())
         self.check(**{"import": serializer})
         values = serializer.values
-        sent = to_object(self.body.get("import"))
+        sent: Any = to_object(self.body.get("import"))
         name = values.get("name") or getattr(sent.get("content"), "name", "") or "import.csv"
         return Import.upload(
             self.account, by=self.request.user, name=name, chunks=values["content"], kinds=values.get("kinds") or ()

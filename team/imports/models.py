@@ -101,7 +101,7 @@ class Import(Batch):
     line = models.IntegerField(null=True)
     offset = models.BigIntegerField(default=0)
 
-    objects = ImportQuerySet.as_manager()
+    objects = ImportQuerySet.as_manager()  # type: ignore[misc]  # the base has another manager
 
     class Meta:
         default_related_name = "imports"
@@ -617,7 +617,7 @@ def process_check(account_id: int, import_id: int, check_id: str) -> bool:
         if user is None or row.rows is None:
             return False
         user.account = row.account
-        return row.check_part(user)
+        return bool(row.check_part(user))
 
     return in_transaction(act)
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -214,12 +215,10 @@ def create_member(account: Account, email: str, name: str) -> User:
 def emails_of(values: dict[str, Any]) -> set[str]:
     """Return the e-mails of the people in the values of a line, also invalid ones."""
     emails = {values.get("author.email"), values.get("comments.author.email")}
-    for name, read in (("voters", read_voters), ("comments", partial(read_comments, further={}))):
-        try:
-            found = read(values[name]) if values.get(name) else []
-        except FieldErrors:
-            continue
-        emails |= {each[0] for each in found} if name == "voters" else {each.get("email") for each in found}
+    with suppress(FieldErrors):
+        emails |= {email for email, _name in read_voters(values.get("voters") or "")}
+    with suppress(FieldErrors):
+        emails |= {comment.get("email") for comment in read_comments(values.get("comments") or "[]", {})}
     return {email.strip() for email in emails if email}
 
 

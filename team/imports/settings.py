@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Self
@@ -154,7 +154,7 @@ def plan_import(account: Account, settings: ImportSettings, sheet: Sheet) -> Imp
             params = {"column": heading, "field": mapping.field[:100]}
             errors.append(FieldError("columns", _("{column}: there is no field {field}"), "unknown", params))
             continue
-        formats = TYPES_WITH_FORMAT.get(field.type)
+        formats: Collection[str] | None = TYPES_WITH_FORMAT.get(field.type)  # type: ignore[assignment]  # two kinds of formats
         if formats is not None and not field.way and field.name != "id" and mapping.format not in formats:
             params = {"column": heading, "choices": ", ".join(formats)}
             errors.append(FieldError("columns", _("{column}: the format is not one of {choices}"), "format", params))

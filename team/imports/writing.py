@@ -95,8 +95,8 @@ class PartOutcome:
                 continue
             key = (outcome.kind.resource, outcome.row.id)
             if (earlier := found.get(key)) is not None:
-                earlier.before = {**outcome.before, **earlier.before}
-                earlier.after = {**earlier.after, **outcome.after}
+                earlier.before = outcome.before | (earlier.before or {})
+                earlier.after = (earlier.after or {}) | outcome.after
                 continue
             found[key] = model(
                 resource=key[0],

@@ -53,6 +53,12 @@ def test_the_selection_of_a_page_without_javascript(acme, clients, browse):
     assert name is not None
     assert heading["x"] == name["x"]
     expect(page.locator("#selection button")).to_be_visible()
+    # The export of the list needs no JavaScript either.
+    page.locator("summary", has_text="Export").click()
+    page.get_by_label("Excel (XLSX)").check()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Export").click()
+    assert download.value.suggested_filename.endswith(".xlsx")
 
 
 def test_the_shortcuts_of_the_list(acme, clients, browse):

@@ -128,7 +128,10 @@ def test_it_rejects_uploads_while_all_streams_are_in_use(acme, settings):
 def test_other_bodies_are_received_as_before(acme, monkeypatch):
     """They are short, not a form with files, longer than the limit of the view, or for another view."""
     monkeypatch.setattr(uploads, "receive", lambda *arguments: 1 / 0)
-    for values in ({"body": b"x" * 1024}, {"CONTENT_TYPE": "application/json"}, {"length": LIMIT + 1}):
+    for values in ({"body": b"x" * 1024}, {"CONTENT_TYPE": "application/json"}):
         assert Upload(acme, **values).limit is None
+    # The middleware refuses it, and names the limit.
+    assert Upload(acme, length=LIMIT + 1).limit == LIMIT
     monkeypatch.undo()
-    assert Upload(acme).limit is None
+    assert Upload(acme, PATH_INFO="/app/clients.json").limit is None
+    assert Upload(acme, PATH_INFO="/unknown").limit is None

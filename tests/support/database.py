@@ -15,6 +15,13 @@ OWN_SERVER = "TESTS_OWN_SERVER"
 MAX_DELETED_BYTES = 1024 * 1024
 
 
+def outer_transaction() -> transaction.Atomic:
+    """Return a transaction that a test undoes. As in the transaction of a test case, the code within it may begin a durable one."""
+    atomic = transaction.atomic()
+    atomic._from_testcase = True
+    return atomic
+
+
 @cache
 def tables() -> list[str]:
     names = [name for name in connection.introspection.table_names() if name != "django_migrations"]

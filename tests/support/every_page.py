@@ -31,6 +31,7 @@ from team.mailings.models import Message, MessageRecipient
 from team.mailings.sending import start_message, unsubscribe_address
 from tests.support.factories import (
     PASSWORD,
+    make_attachment,
     make_category,
     make_client,
     make_contact,
@@ -93,6 +94,7 @@ class World:
         ]
         self.private = make_post(self.carol, f"For the team alone {LONG_WORD}", private=True)
         self.respond_to(self.post)
+        make_attachment(self.bob, "post", self.post, f"{LONG_WORD}.txt")
         self.duplicate = make_post(self.carol, f"The price in the summary {LONG_WORD}")
         self.duplicate.comment(by=self.carol, text="Where else?", agent="test")
         self.duplicate.merge_into(self.post, by=self.bob)
@@ -107,6 +109,7 @@ class World:
             external_ids={"shop": LONG_WORD[:200]},
             url="https://shop.example.com/customers/17",
         )
+        make_attachment(self.bob, "client", client, f"{LONG_WORD}.txt")
         contact = make_contact(self.bob, "Nora North", client_id=client.id, email="nora@northwind.example")
         deal = make_deal(self.bob, f"The roof of the barn {LONG_WORD}", client_id=client.id, price="12000.5")
         self.note = make_note(self.bob, f"{MARKDOWN} @alice", client_id=client.id, kind="call", duration=15)

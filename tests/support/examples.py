@@ -61,6 +61,7 @@ SAMPLES = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d"), "2026-11-21T12:00:00+00:00"),
     (re.compile(r'"id": \d{10,16}\b'), '"id": 271828182845904'),
     (re.compile(r"[A-Za-z0-9]{32}/"), "x7Kq…/"),
+    (re.compile(r"\.txt\?token=[A-Za-z0-9%+_-]+"), ".txt?token=x7Kq…"),
     (re.compile(r"tasks\.ics\?token=[A-Za-z0-9_-]+"), "tasks.ics?token=x7Kq…"),
     (re.compile(r'"cursor": "[A-Za-z0-9_=-]{32}"'), '"cursor": "AAAAAAAAAA0ABkb…"'),
 )

@@ -1,6 +1,7 @@
 """Functions that create rows. Values that a test does not give have sensible defaults."""
 
 from collections.abc import Callable
+from io import BytesIO
 from itertools import count
 from typing import Any
 
@@ -8,6 +9,8 @@ from django.utils import timezone
 
 from accounts.account.models import Account
 from accounts.account_creation.creation import create_account
+from accounts.attachments.models import Attachment
+from accounts.attachments.uploading import upload
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
 from crm.clients.models import Client
@@ -130,6 +133,13 @@ def make_saved_view(user: User, name: str = "", *, resource: str = "client", **f
 
 def make_user_link(by: User, user: User, **fields) -> UserLink:
     return _make(UserLink, by, {"user_id": user.id, **fields})
+
+
+def make_attachment(user: User, key: str, row, name: str = "") -> Attachment:
+    """Create a text file that is attached to a row of a holder, such as "client"."""
+    attachment = upload(user.account, BytesIO(b"a text"), name or f"file-{next(numbers)}.txt", by=user)
+    Attachment.objects.attach(row, key, [attachment.id], by_id=user.id)
+    return user.account.attachments.select_related("file").get(id=attachment.id)
 
 
 def make_note(user: User, content: str = "", **fields) -> Note:

@@ -20,6 +20,7 @@ from team.bulk.models import BulkChange
 from team.exports.models import Export
 from team.imports.models import Import
 from tests.support.factories import (
+    make_attachment,
     make_category,
     make_client,
     make_contact,
@@ -186,6 +187,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     message = make_message(user, f"{label} message")
     draft = make_draft(user, message.post, subject=f"{label} draft")
     ids = SimpleNamespace(
+        attachment=make_attachment(user, "client", client, f"{label}.txt").id,
         message=draft.id,
         bulk_change=bulk_change.id,
         export=export.id,

@@ -7,6 +7,7 @@ from core.pages.base import Page
 from team.bulk.models import BulkChange
 from team.exports.models import Export
 from tests.support.factories import (
+    make_attachment,
     make_category,
     make_client,
     make_comment,
@@ -57,6 +58,7 @@ def make_rows(account, user) -> dict[str, int | str]:
     make_token(user, label=SECRET)
     post = make_post(user, f"{SECRET} wish", content=SECRET)
     return {
+        "attachments": make_attachment(user, "post", post, f"{SECRET}.txt").id,
         "posts": post.id,
         "tasks": make_task(user, f"{SECRET} task", content=SECRET).id,
         "comments": make_comment(post, user, SECRET).id,
@@ -107,4 +109,4 @@ def path_of(route: str, ids: dict) -> str:
     route = route.replace("<id:comment_id>", str(ids.get("comments")))
     return "/" + route.replace("<slug:section>", "clients").replace("<slug:slug>", "clients").replace(
         "<slug:name>", "results"
-    )
+    ).replace("<str:name>", "a.txt")

@@ -160,6 +160,10 @@ def post(ids):
     }
 
 
+def attachment(ids):
+    return {"attachment": {"resource": "client", "resource_id": ids.client, "content": "T2ZmZXI="}}
+
+
 def note(ids):
     return {"note": {"client_id": ids.client, "content": "New"}}
 
@@ -424,6 +428,10 @@ TABLE = [
     Row("GET", "app/merges.json"),
     Row("GET", "app/merges/<id:id>.json"),
     Row("POST", "app/merges/<id:id>/undo.json"),
+    Row("GET", "app/attachments.json"),
+    Row("POST", "app/attachments.json", attachment, team=201, foreign=["resource_id"]),
+    Row("GET", "app/attachments/<id:id>.json"),
+    Row("DELETE", "app/attachments/<id:id>.json"),
     Row("GET", "app/trash.json", admins_only=True),
     Row("POST", "app/trash/<id:id>/restore.json", admins_only=True),
     Row("GET", "app/webhooks.json", admins_only=True),

@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from django.db.models import Model
 from django.test import override_settings
 
+from tests.support.database import outer_transaction
 from tests.support.fixtures import Cast, Other, empty_caches
 
 # Values of fixtures that a row could change. Each row gets a copy. A list is not copied: a fixture may record calls in it.
@@ -119,9 +120,6 @@ class RowSettings:
 @contextlib.contextmanager
 def rolled_back() -> Iterator[None]:
     """Roll the changes of the block back. Callbacks for a commit are removed."""
-    row_transaction = transaction.atomic()
-    # As for the transaction of a test: the code of a row may begin a durable one.
-    row_transaction._from_testcase = True
-    with row_transaction:
+    with outer_transaction():
         yield
         transaction.set_rollback(True)

@@ -95,9 +95,11 @@ class Command(BaseCommand):
 
     def compare(self, row: Import) -> None:
         in_transaction(lambda: row.begin_check(in_job=False))
-        check_id = row.checked["id"]
-        self.follow(row, lambda: process_check(row.account_id, row.id, check_id), lambda: row.checked["position"])
-        found = row.checked
+        check_id = (row.checked or {})["id"]
+        self.follow(
+            row, lambda: process_check(row.account_id, row.id, check_id), lambda: (row.checked or {})["position"]
+        )
+        found: dict[str, Any] = row.checked or {}
         self.stdout.write(
             f"{found['created']:,} would be created, {found['changed']:,} changed, {found['unchanged']:,} are unchanged,"
             f" {found['faults']:,} have faults, {found['duplicates']:,} occur twice."

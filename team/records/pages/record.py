@@ -250,7 +250,7 @@ class ContactPage(CustomerPage):
         def act() -> None:
             sent = {"contact_list_id": parse_id(self.request.POST.get("contact_list_id"))}
             list_id = action.read(sent, self.declaration.resource, account, user)
-            row = get_object_or_404(action.prepare(self.accessible_records().live().locked()), id=id)
+            row = get_object_or_404(self.accessible_records().live().with_list_ids().locked(), id=id)
             row.account = account
             action.apply([row], list_id, by=user)
 

@@ -5,6 +5,7 @@ from io import BytesIO
 
 import pytest
 from bs4 import BeautifulSoup
+from defusedxml import ElementTree
 from django.db import transaction
 from django.utils import timezone
 
@@ -30,6 +31,7 @@ from tests.support.factories import (
     make_user,
 )
 from tests.support.jobs import run_jobs
+from tests.support.letters import send_notifications
 from tests.support.pages import Visitor
 from tests.support.pictures import picture
 from tests.support.tables import table
@@ -235,6 +237,20 @@ def test_html_of_texts():
         assert "<img" not in render(f"![a]({address})"), address
     assert with_base_url(html, "https://acme.test").count('"https://acme.test/app/attachments/12/') == 2
     assert ids_in(f"![a]({path}) [b](/app/attachments/7/b.pdf) /app/attachments/x/") == {12, 7}
+
+
+def test_feeds_and_emails_have_absolute_addresses(acme):
+    draft, other = send(acme.bob, picture(), "a.png"), send(acme.bob)
+    post = make_post(acme.bob, "With a picture", content=draft.markdown)
+    feed = ElementTree.fromstring(acme.page().get("/app/feed.atom").body)
+    html = BeautifulSoup(feed.find(".//{*}summary").text, "html.parser")
+    address = f"http://acme.example.test{draft.path}"
+    assert (html.a["href"], html.img["src"]) == (address, f"{address}?size=small")
+    make_comment(make_post(acme.carol), acme.bob, f"See {other.markdown}")
+    sent = send_notifications(later=timedelta(minutes=5))
+    [message] = [message for message in sent if message.to == [acme.carol.email]]
+    assert f"See a.txt (http://acme.example.test{other.path})" in message.body
+    assert post.content == draft.markdown
 
 
 def test_it_rejects_too_many_files(acme, monkeypatch):

@@ -240,7 +240,8 @@ def test_sign_ins(acme):
     assert "hunter2" not in str(list(acme.account.audit_entries.values()))
 
 
-def test_failed_sign_ins_cannot_fill_the_log(acme, monkeypatch):
+def test_failed_sign_ins_cannot_fill_the_log(acme, settings, monkeypatch):
+    settings.FAILED_LOGIN_LIMIT = 100
     monkeypatch.setattr(throttling, "MAX_RECORDED_REFUSALS", 2)
     for _ in range(4):
         assert acme.xml(acme.bob).get("/app/users/me.xml").status_code == 200

@@ -13,6 +13,7 @@ from accounts.examples.operations import examples, indent_xml, sections
 from accounts.examples.requests import indent_json
 from core.openapi.document import document
 from core.registry import registry
+from tests.support.database import outer_transaction
 from tests.support.examples import Example
 from tests.support.factories import PASSWORD, make_client, make_post
 from tests.support.fill import fill
@@ -29,7 +30,7 @@ OPERATIONS = {
 }
 # The kinds of rows whose ids examples have.
 # The rows of which an example shows the id, beside those of resources.
-KINDS_OF_IDS = ("bulk_changes", "merges", "notifications", "saved_views", "users", "webhooks")
+KINDS_OF_IDS = ("attachments", "bulk_changes", "merges", "notifications", "saved_views", "users", "webhooks")
 # Only a partner may create accounts; no bulk change and no message is running; a message is sent with its own number of recipients.
 NOT_RUNNABLE = ("create_account", "cancel_bulk_change", "cancel_message", "send_message")
 
@@ -113,7 +114,7 @@ def test_pages_of_examples(alice, known_ids, section):
         assert curl.auth == (("alice", "PASSWORD") if example.language == "xml" else None)
         assert curl.headers.pop("Authorization", "") == ("Bearer YOUR_API_TOKEN" if example.language == "json" else "")
         csrf = elements[id].find("input", {"name": "csrfmiddlewaretoken"})["value"]
-        with transaction.atomic():
+        with outer_transaction():
             response = call(alice, curl, {"X-CSRFToken": csrf, "Accept": "*/*"})
             assert response.status_int in ((200,) if example.method == "GET" else (200, 201)), (id, response.text)
             transaction.set_rollback(True)

@@ -128,7 +128,12 @@ WRITTEN_BY_TRIGGERS = {
 
 
 # The table of the row depends on another column, and the row may have been erased.
-LINKS_OF_SEVERAL_TABLES = {("team_mergedrow", "row_id")}
+LINKS_OF_SEVERAL_TABLES = {
+    ("team_mergedrow", "row_id"),
+    ("accounts_auditentry", "actor_id"),
+    ("accounts_auditentry", "target_id"),
+    ("accounts_attachment", "row_id"),
+}
 
 
 def test_every_id_of_another_row_is_a_foreign_key(db):
@@ -169,14 +174,16 @@ def test_the_database_rejects_links_between_accounts(acme, other):
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host is never
 # returned. Workers look up rows of all accounts: due followers, notifications, reminders and revenue changes, old entries of the logs of
-# webhooks, bulk changes that are active or old, and messages that are being sent.
+# webhooks, bulk changes that are active or old, messages that are being sent, and expired files.
 WITHOUT_ACCOUNT = {
     "host_name_unique",
     "apitoken_digest_unique",
     "accounts_host_pkey",
     "notification_due",
     "follower_due",
+    "storedfile_expired",
     "delivery_at",
+    "audit_by_time",
     "task_reminder_time",
     "revenue_change_due",
     "message_active",

@@ -27,8 +27,9 @@ def create(client: XMLClient, fields: str):
 def test_it_works(acme, django_assert_num_queries):
     client = acme.xml(acme.bob)
     client.get("/app/users/me.xml")
-    # The requesting user with the account; whether login and e-mail are free; the user; a savepoint and its release.
-    with django_assert_num_queries(8):
+    # The requesting user with the account; whether login and e-mail are free; the user; a savepoint and its release. The entries of the
+    # user and of the membership in the audit log.
+    with django_assert_num_queries(10):
         response = create(client, DORA)
     user = acme.account.users.get(login="dora")
     expected = CREATED.format(created=stamp(user.created_at), updated=stamp(user.updated_at))

@@ -311,11 +311,11 @@ def test_a_job_writes_a_long_file(acme, bob, clients, in_background):
         "nosniff",
     )
     assert [row[1] for row in rows_of(file.body)] == ["Name", "Client 0", "Client 1", "Client 2"]
-    assert "Clients (CSV)" in bob.get("/app/exports").text
+    assert "Clients: CSV" in bob.get("/app/exports").text
     # The author alone sees it.
     for path in (response.location, f"{response.location}/file"):
         assert acme.page(acme.alice).get(path, expect_errors=True).status_code == 404
-    assert "Clients (CSV)" not in acme.page(acme.alice).get("/app/exports").text
+    assert "Clients: CSV" not in acme.page(acme.alice).get("/app/exports").text
 
 
 def test_programs_export_rows(acme, clients):
