@@ -48,6 +48,8 @@ from team.spreadsheets.values import NUMBER_FORMATS, guess_date_format, guess_nu
 MAX_PASTED = 400_000
 # Further columns keep their guessed settings, which the API can change.
 MAX_SHOWN_COLUMNS = 200
+# The values of all columns whose meaning can be chosen: a form has at most 1,000 inputs.
+MAX_SHOWN_VALUES = 400
 # The default values that the page asks for, beside those that are set.
 MAX_DEFAULTS, FURTHER_DEFAULTS = 10, 2
 
@@ -275,6 +277,7 @@ class SettingsForm(Form):
         if stored.unknown not in rules:
             self.initial["unknown"] = Unknown.SKIP
         self.statuses: dict[str, list[tuple[str, set[str]]]] = {}
+        self.shown_values = 0
         groups = self.groups()
         self.columns = [
             self.add_column(index, groups) for index in range(min(len(self.sheet.header), MAX_SHOWN_COLUMNS))
@@ -338,7 +341,9 @@ class SettingsForm(Form):
                 guessed is not None and not guessed.is_certain and guessed.format.code == row.format.value()
             )
         row.misfit = statistics.misfits.get(self.value_type(found, row.format))
-        for number, text in enumerate(self.texts(found, statistics)):
+        texts = self.texts(found, statistics)
+        self.shown_values += len(texts)
+        for number, text in enumerate(texts if self.shown_values <= MAX_SHOWN_VALUES else ()):
             row.values.append((text, self.add_value(f"value-{index}-{number}", found, mapping, text)))
         return row
 
