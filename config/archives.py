@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from team.archives.importing import INSERTS, ArchiveImport
-from team.archives.reading import ArchivedFile, Line
+from team.archives.reading import ArchivedFile, ArchivedLine
 from team.archives.tables import LEFT_OUT, LOG, SECRET, TABLES, ArchivedTable
 from webhooks.models import Endpoint
 
 
-def add_webhooks(running: ArchiveImport, _archived: ArchivedFile, batch: Sequence[Line]) -> None:
+def add_webhooks(running: ArchiveImport, _archived: ArchivedFile, batch: Sequence[ArchivedLine]) -> None:
     """Add disabled webhooks in the same way as a form, which checks their addresses."""
     endpoints = Endpoint.objects.all()
     for line in batch:

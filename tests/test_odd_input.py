@@ -10,6 +10,7 @@ import pytest
 from django.db import transaction
 from django.http import QueryDict
 
+from tests.support.database import outer_transaction
 from tests.support.fill import fill
 from tests.support.fixtures import committed, make_cast
 from tests.support.page_routes import CSRF_EXEMPT, ROUTES, make_rows, path_of
@@ -178,7 +179,7 @@ def send(page: Visitor, path: str, fields, **headers):
     """Send a form and roll back, so that one form does not remove the rows of another."""
     body = "&".join(f"{quoted(name)}={quoted(value)}" for name, value in fields)
     kind = "application/x-www-form-urlencoded"
-    with transaction.atomic():
+    with outer_transaction():
         response = page.post(path, body, content_type=kind, headers=headers, expect_errors=True)
         transaction.set_rollback(True)
     return response

@@ -32,7 +32,7 @@ from forum.comments.commenting import find_mentions
 from forum.comments.models import Comment
 from forum.posts.models import Post
 from forum.texts.markdown import render
-from team.archives.reading import FILES, Archive, ArchivedFile, ArchiveError, Line
+from team.archives.reading import FILES, Archive, ArchivedFile, ArchivedLine, ArchiveError
 from team.archives.tables import TABLES, quoted
 from team.archives.writing import Progress
 from team.summaries.models import update_summaries
@@ -227,7 +227,7 @@ class ArchiveImport:
             if self.progress:
                 self.progress(archived.name, batch[-1].number)
 
-    def try_insert(self, archived: ArchivedFile, batch: Sequence[Line]) -> None:
+    def try_insert(self, archived: ArchivedFile, batch: Sequence[ArchivedLine]) -> None:
         """Insert the rows of a batch. If that is refused, insert them one by one, and raise ArchiveError for the first that is wrong."""
         try:
             with transaction.atomic():
@@ -238,7 +238,7 @@ class ArchiveImport:
             for line in batch:
                 self.try_insert(archived, [line])
 
-    def insert(self, archived: ArchivedFile, batch: Sequence[Line]) -> None:
+    def insert(self, archived: ArchivedFile, batch: Sequence[ArchivedLine]) -> None:
         values = [self.values_of(archived, line) for line in batch]
         columns = {*archived.columns, *(name for each in values for name in each)} - archived.table.expressions.keys()
         columns |= archived.table.fields.keys() & archived.table.expressions.keys()
@@ -247,7 +247,7 @@ class ArchiveImport:
         with connection.cursor() as cursor:
             cursor.execute(sql, [self.account.id, f"[{rows}]"])
 
-    def values_of(self, archived: ArchivedFile, line: Line) -> dict[str, Any]:
+    def values_of(self, archived: ArchivedFile, line: ArchivedLine) -> dict[str, Any]:
         """Return the values of a row that are not in its line, or replace those of the line."""
         table, row = archived.table, line.row
         values: dict[str, Any] = archived.derive(row) | dict(table.values) | dict.fromkeys(table.late)
@@ -276,11 +276,11 @@ class ArchiveImport:
             self.report.addresses[str(address)] = replacement = f"{own[:40]}-{row['id']}"
             return hosts.get_or_create_for(self.account, replacement).id
 
-    def update_account(self, archived: ArchivedFile, batch: Sequence[Line]) -> None:
+    def update_account(self, archived: ArchivedFile, batch: Sequence[ArchivedLine]) -> None:
         for line in batch:
             Account.objects.filter(id=self.account.id).update(**line.row | archived.derive(line.row))
 
-    def change_branding(self, _archived: ArchivedFile, batch: Sequence[Line]) -> None:
+    def change_branding(self, _archived: ArchivedFile, batch: Sequence[ArchivedLine]) -> None:
         for line in batch:
             logo = bytes.fromhex(line.row["logo"].removeprefix("\\x")) if line.row.get("logo") else None
             Branding.change(self.account, accent=line.row["accent"], logo=logo)
@@ -331,7 +331,7 @@ class ArchiveImport:
                 update_summaries(self.account.id, **{f"{kind}s": ids})
 
 
-Insert = Callable[[ArchiveImport, ArchivedFile, Sequence[Line]], None]
+Insert = Callable[[ArchiveImport, ArchivedFile, Sequence[ArchivedLine]], None]
 # How the rows of some tables are imported. The others are inserted.
 INSERTS: dict[str, Insert] = {
     "accounts.Account": ArchiveImport.update_account,
@@ -339,8 +339,8 @@ INSERTS: dict[str, Insert] = {
 }
 
 
-def batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    batch, size = list[Line](), 0
+def batches(lines: Iterable[ArchivedLine]) -> Iterator[list[ArchivedLine]]:
+    batch, size = list[ArchivedLine](), 0
     for line in lines:
         batch.append(line)
         size += len(line.json)
@@ -351,7 +351,7 @@ def batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
         yield batch
 
 
-def with_values(line: Line, values: dict[str, Any]) -> bytes:
+def with_values(line: ArchivedLine, values: dict[str, Any]) -> bytes:
     """Return the JSON of a line with other values: PostgreSQL takes the last of two values with one name.
 
     The line is not written anew, because Python would round its numbers.

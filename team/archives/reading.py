@@ -41,7 +41,7 @@ class ArchiveError(FieldError):
 
 
 @dataclass(frozen=True)
-class Line:
+class ArchivedLine:
     """A line of a file: its number, its JSON, and the row."""
 
     number: int
@@ -156,7 +156,7 @@ class Archive:
             raise ArchiveError(f"a newer version wrote it, with the migration {'.'.join(min(newer))[:100]}", MANIFEST)
         return cast("dict[str, Any]", manifest)
 
-    def lines(self, file: ArchivedFile) -> Iterator[Line]:
+    def lines(self, file: ArchivedFile) -> Iterator[ArchivedLine]:
         """Yield the checked lines of a file, and check its number of rows and its checksum at the end."""
         digest, number = hashlib.sha256(), 0
         for number, line in enumerate(self._read_lines(file.name), 1):
@@ -167,11 +167,11 @@ class Archive:
                 row = file.read(line)
             except ValueError as error:
                 raise ArchiveError(str(error), file.name, number) from None
-            yield Line(number, line.strip(), row)
+            yield ArchivedLine(number, line.strip(), row)
         if (number, digest.hexdigest()) != (file.rows, file.sha256):
             raise ArchiveError("the number of its rows or its checksum is not that of the manifest", file.name)
 
-    def stored_bytes(self, line: Line) -> Iterator[bytes]:
+    def stored_bytes(self, line: ArchivedLine) -> Iterator[bytes]:
         """Yield the bytes of the stored file that a line of `FILES` describes, and check their number and checksum at the end."""
         name, digest, size = f"files/{line.row['id']}", hashlib.sha256(), 0
         try:

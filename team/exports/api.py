@@ -26,7 +26,7 @@ from team.menu.api import TeamViewSet
 OPTIONS = ("language", "separator", "decimal_sign")
 
 
-class FileField(WireField):
+class ExportedFileField(WireField):
     """The address of the file, in responses only."""
 
 
@@ -43,7 +43,7 @@ class ExportSerializer(ResourceSerializer):
     failure = TextField(read_only=True)
     total = IntegerField(read_only=True)
     written = IntegerField(read_only=True)
-    file = FileField(read_only=True)
+    file = ExportedFileField(read_only=True)
     author_id = IntegerField(read_only=True)
     expires_at = DateTimeField(read_only=True)
     finished_at = DateTimeField(read_only=True)
@@ -97,7 +97,7 @@ class ExportViewSet(TeamViewSet, Paged):
 
 # The OpenAPI document, as far as views and serializers do not tell it
 LIMITS |= {"MAX_CSV_ROWS": MAX_ROWS[Format.CSV], "MAX_XLSX_ROWS": MAX_ROWS[Format.XLSX]}
-describe_field(FileField, response={"type": "string", "format": "uri"})
+describe_field(ExportedFileField, response={"type": "string", "format": "uri"})
 SHAPES[ExportSerializer] = Shape(
     Export,
     nullable=frozenset({"resource", "query", "failure", "language", "separator", "decimal_sign"}),

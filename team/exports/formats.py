@@ -9,7 +9,7 @@
 | yes or no | the words of the language of the file | the same words |
 | tags, choices | separated by commas (`join_list`, `split_list`) | the same text |
 
-`unguard` reverses `guard` for every text, and changes no number and no telephone number. A telephone number of a field of this type is not guarded,
+`core.http.spreadsheets.unguard` reverses `guard` for every text, and changes no number and no telephone number. A telephone number of a field of this type is not guarded,
 so that other programs can dial and import it.
 """
 
@@ -29,13 +29,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from xlsxwriter import Workbook
 
+from core.http.spreadsheets import guard
 from core.numbers import plain_text
 from core.pages.formatting import amount_text, number_text
 
 # Spreadsheet programs recognize UTF-8 by this mark.
 BYTE_ORDER_MARK = "\ufeff"
-# Spreadsheet programs execute a cell that begins with one of these characters as a formula. A text that is guarded already is guarded once more.
-TO_GUARD, GUARDED = re.compile(r"'*\s*[=+\-@\t\r]"), re.compile(r"'+\s*[=+\-@\t\r]")
 # A telephone number in the international format, which may have an extension. It has no letters that could name a function or a cell.
 PHONE_NUMBER = re.compile(r"\s*\+\s*[0-9(][0-9\s()./\-\u2011]*(?:(?:ext|x|wew)\.?\s?[0-9]+)?\s*", re.IGNORECASE)
 # Limits of a sheet: its rows with the heading, and the UTF-16 code units of a cell.
@@ -92,16 +91,6 @@ class DecimalSign(TextChoices):
 
 SEPARATORS = {Separator.COMMA: ",", Separator.SEMICOLON: ";", Separator.TAB: "\t"}
 DECIMAL_SIGNS = {DecimalSign.POINT: ".", DecimalSign.COMMA: ","}
-
-
-def guard(text: str) -> str:
-    """Return the text with an apostrophe before it if a spreadsheet program would execute it as a formula, or if `unguard` would change it."""
-    return f"'{text}" if TO_GUARD.match(text) else text
-
-
-def unguard(text: str) -> str:
-    """Return the text without the apostrophe of `guard`."""
-    return text[1:] if GUARDED.match(text) else text
 
 
 def join_list(items: Sequence[str]) -> str:

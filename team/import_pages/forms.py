@@ -22,11 +22,10 @@ from core.errors import FieldError
 from core.rows.declared import FieldType
 from crm.fields.models import FieldDefinition
 from team.fields.names import LINKS
-from team.imports.fields import KIND_LABELS, NEW_FIELD, ImportField, RowKind, fields_of, find_field
-from team.imports.guessing import guess_mapping, guess_match
-from team.imports.lines import split
-from team.imports.models import Import
-from team.imports.settings import (
+from team.import_lines.fields import KIND_LABELS, NEW_FIELD, ImportField, RowKind, fields_of, find_field
+from team.import_lines.guessing import guess_mapping, guess_match
+from team.import_lines.lines import split
+from team.import_lines.settings import (
     CREATE,
     MATCHED,
     MAX_TAGS,
@@ -39,6 +38,7 @@ from team.imports.settings import (
     Mode,
     Unknown,
 )
+from team.imports.models import Import
 from team.imports.writing import STATUS_KINDS
 from team.spreadsheets.delimited import ENCODINGS
 from team.spreadsheets.sheets import MAX_DISTINCT, ColumnStatistics, column_letters

@@ -27,9 +27,9 @@ from core.rows.declared import FieldType
 from team.batches.models import BatchQuerySet, RowResult
 from team.fields.forms import display
 from team.fields.names import LINKS, Names
+from team.import_lines.fields import KIND_LABELS, ImportField, RowKind, fields_of
 from team.import_pages.forms import ReadingForm, SettingsForm, UploadForm, encoding_name
 from team.imports.api import MAX_FORM_BYTES, faults_response
-from team.imports.fields import KIND_LABELS, ImportField, RowKind, fields_of
 from team.imports.models import SHOWN_LINES, Import, ImportFault
 from team.menu.pages import ActionsPage, TeamPage, TeamRequest
 from team.spreadsheets.errors import file_error

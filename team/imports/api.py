@@ -37,9 +37,9 @@ from core.openapi.fields import describe_field
 from core.openapi.operations import LIMITS, RESPONSES, SHAPES, Shape
 from core.openapi.values import COUNT, NAME, JSONSchema, array_of, object_of
 from team.exports.formats import CSVFormat
-from team.imports.fields import RowKind
+from team.import_lines.fields import RowKind
+from team.import_lines.settings import MAX_VALUES, ColumnMapping, ImportSettings, Mode, Unknown
 from team.imports.models import MAX_FILE_BYTES, Import, ImportFault, ImportQuerySet
-from team.imports.settings import MAX_VALUES, ColumnMapping, ImportSettings, Mode, Unknown
 from team.menu.api import TeamViewSet
 from team.spreadsheets.delimited import ENCODINGS
 

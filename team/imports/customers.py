@@ -16,10 +16,10 @@ from crm.resources.api.fields import BulkLookup
 from crm.resources.api.views import CRMViewSet, name_defined_field, nested
 from crm.resources.models import CRMResource
 from team.batches.restoring import COMPANIONS, CONTACT_LISTS, has_tag, split_name, values_of
-from team.imports.fields import ImportField, RowKind
-from team.imports.lines import Line, LinkText, read_time
-from team.imports.lookups import key_of
-from team.imports.settings import Mode
+from team.import_lines.fields import ImportField, RowKind
+from team.import_lines.lines import Line, LinkText, read_time
+from team.import_lines.lookups import key_of
+from team.import_lines.settings import Mode
 from team.imports.writing import KindWriter, PartContext, PendingRow
 
 

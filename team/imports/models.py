@@ -32,16 +32,16 @@ from core.db.tenancy import foreign_object
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldError, FieldErrors
 from core.files.models import MEBIBYTE, StoredFile
+from core.http.spreadsheets import unguard
 from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
 from crm.clients.similar import find_similar
 from team.batches.models import QUEUE, RETRY, UNDO_PERIOD, Batch, BatchQuerySet, BatchRow, RowResult
-from team.exports.formats import unguard
-from team.imports.combining import combine
-from team.imports.fields import NEW_FIELD, RowKind
-from team.imports.guessing import guess_settings
-from team.imports.lines import Line, LineReader
-from team.imports.parts import Part, writer_of
-from team.imports.settings import ImportPlan, ImportSettings, plan_import
+from team.import_lines.combining import combine
+from team.import_lines.fields import NEW_FIELD, RowKind
+from team.import_lines.guessing import guess_settings
+from team.import_lines.lines import Line, LineReader
+from team.import_lines.settings import ImportPlan, ImportSettings, plan_import
+from team.imports.parts import ImportPart, writer_of
 from team.imports.writing import PartOutcome, define_field
 from team.spreadsheets.reading import convert, detect
 from team.spreadsheets.sheets import Sheet, SheetRow, read_rows
@@ -282,7 +282,7 @@ class Import(Batch):
     def write_lines(self, plan: ImportPlan, lines: Sequence[Line], user: User) -> PartOutcome:
         """Write the rows of lines. The caller has begun a transaction."""
         self.mark_changes()
-        return Part(self.account, user, plan).write(lines)
+        return ImportPart(self.account, user, plan).write(lines)
 
     def mark_changes(self) -> None:
         """Mark the changes of the transaction, unless people are to be notified of them."""

@@ -11,11 +11,11 @@ from accounts.users.models import User
 from core.errors import FieldErrors
 from core.rows.additional_fields import to_json_value
 from team.batches.restoring import values_of
+from team.import_lines.fields import RowKind
+from team.import_lines.lines import Line
+from team.import_lines.settings import ImportPlan
 from team.imports.customers import CRMWriter
-from team.imports.fields import RowKind
-from team.imports.lines import Line
 from team.imports.posts import PostWriter
-from team.imports.settings import ImportPlan
 from team.imports.writing import KindWriter, PartContext, PartOutcome, PendingRow
 
 WRITERS: dict[RowKind, type[KindWriter]] = {
@@ -27,7 +27,7 @@ WRITERS: dict[RowKind, type[KindWriter]] = {
 }
 
 
-class Part:
+class ImportPart:
     """The lines that are written together."""
 
     def __init__(self, account: Account, user: User, plan: ImportPlan) -> None:

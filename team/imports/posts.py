@@ -23,8 +23,8 @@ from forum.posts.models import Post
 from forum.texts.markdown import render
 from forum.votes.models import Vote
 from team.batches.restoring import ADDED_COMMENTS, ADDED_VOTERS, has_tag
-from team.imports.fields import RowKind
-from team.imports.lines import SEPARATORS, Line, read_time
+from team.import_lines.fields import RowKind
+from team.import_lines.lines import SEPARATORS, Line, read_time
 from team.imports.writing import KindWriter, PartContext, PendingRow
 from team.spreadsheets.values import EMAIL
 

@@ -25,10 +25,10 @@ from crm.fields.models import MAX_CHOICES, FieldDefinition
 from crm.resources.models import CRMResource
 from team.batches.models import BatchRow, RowResult
 from team.batches.restoring import values_of
-from team.imports.fields import ImportField, RowKind
-from team.imports.lines import NAMED_LINKS, Line, LinkText, NewChoice
-from team.imports.lookups import RowKey, find_ids, key_of
-from team.imports.settings import ColumnMapping, ImportPlan, Mode, Unknown
+from team.import_lines.fields import ImportField, RowKind
+from team.import_lines.lines import NAMED_LINKS, Line, LinkText, NewChoice
+from team.import_lines.lookups import RowKey, find_ids, key_of
+from team.import_lines.settings import ColumnMapping, ImportPlan, Mode, Unknown
 
 MISSING = object()
 # The models of the rows that may be created for a link by name.

@@ -9,9 +9,10 @@ from accounts.audit.models import record
 from accounts.statuses.models import pipeline_name
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
+from core.http.spreadsheets import guard
 from core.pages.errors import error_sentence
 from core.pages.formatting import amount_text, number_text
-from team.exports.formats import CSVFormat, guard
+from team.exports.formats import CSVFormat
 from team.fields.names import people_of
 from team.menu.pages import TeamPage, TeamRequest
 from team.reports.periods import DEFAULT_MONTHS

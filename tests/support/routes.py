@@ -26,6 +26,8 @@ UNRECORDED = {
     r"[A-Z]+ app/(messages|views)(/<id:id>)?\.json": BY_AUTHOR,
     "POST app/messages/<id:id>/test.json": "only the user themselves gets the test",
     "POST app/(messages|bulk_changes)/<id:id>/cancel.json": "the request of the table is a conflict",
+    r"(POST|DELETE) app/attachments(/<id:id>)?.json": BY_AUTHOR,
+    "DELETE app/exports/<id:id>.json": "it only stops or deletes an export, whose start is in the log",
     r"[A-Z]+ app/imports(/<id:id>(/(read|preview|check))?)?\.json": "only the start of an import changes other rows",
     "POST app/imports/<id:id>/(cancel|undo).json": "the request of the table is a conflict",
     "POST app/webhooks/<id:id>/(test|resend).json": "the log of the webhook has it",

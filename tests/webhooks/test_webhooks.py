@@ -25,6 +25,7 @@ def on_wire(row: Endpoint, **changes) -> dict:
         "url": row.url,
         "events": row.events,
         "format": row.format,
+        "includes_imports": row.includes_imports,
         "public_key": row.public_key,
         "enabled": row.enabled,
         "disabled_reason": row.disabled_reason,

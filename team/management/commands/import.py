@@ -13,9 +13,9 @@ from core.errors import FieldErrors, StoreUnavailable
 from core.files.models import MEBIBYTE
 from team.batches.models import Batch, process_part
 from team.exports.formats import CSVFormat
-from team.imports.fields import RowKind
+from team.import_lines.fields import RowKind
+from team.import_lines.settings import ImportSettings
 from team.imports.models import Import, process_check
-from team.imports.settings import ImportSettings
 
 
 def read_settings(text: str) -> dict[str, Any]:

@@ -75,7 +75,15 @@ def test_it_works(acme):
         response,
         200,
         {
-            "changes": [{"resource": "client", "id": created["id"], "change": "created", "at": on_the_wire(change.at)}],
+            "changes": [
+                {
+                    "resource": "client",
+                    "id": created["id"],
+                    "change": "created",
+                    "at": on_the_wire(change.at),
+                    "import_id": None,
+                }
+            ],
             "cursor": str(change.cursor),
             "more": False,
         },

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from python_calamine import CalamineWorkbook
 
+from core.http.spreadsheets import guard, unguard
 from team.exports import formats
-from team.exports.formats import Amount, CSVFormat, PhoneText, XLSXFormat, guard, join_list, split_list, unguard
+from team.exports.formats import Amount, CSVFormat, PhoneText, XLSXFormat, join_list, split_list
 from tests.support.tables import table
 
 # What may begin a formula, be a guard, or precede either.

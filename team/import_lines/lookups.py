@@ -14,7 +14,7 @@ from core.db.prepared import fetch
 from core.db.tenancy import fold
 from core.rows.trimmed import fold_email
 from crm.resources.models import CRMResource, ExternallyIdentified
-from team.imports.fields import EXTERNAL_ID
+from team.import_lines.fields import EXTERNAL_ID
 
 # How a row is named: the way, such as `email`, and the value in the form in which it is compared.
 RowKey = tuple[str, str]

@@ -14,10 +14,11 @@ from accounts.account.models import Account
 from core.api.fields import MAX_INTEGER
 from core.db.tenancy import fold
 from core.errors import FieldError, FieldErrors
+from core.http.spreadsheets import unguard
 from core.rows.declared import FieldType
-from team.exports.formats import split_list, unguard
-from team.imports.fields import ImportField, RowKind
-from team.imports.settings import CREATE, SKIP, ColumnMapping, ImportPlan, MappedColumn, Unknown
+from team.exports.formats import split_list
+from team.import_lines.fields import ImportField, RowKind
+from team.import_lines.settings import CREATE, SKIP, ColumnMapping, ImportPlan, MappedColumn, Unknown
 from team.spreadsheets.sheets import SheetRow
 from team.spreadsheets.values import (
     DATE_FORMATS,

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import FieldErrors
-from team.imports.guessing import SOURCE_ID, codes_of
+from team.import_lines.guessing import SOURCE_ID, codes_of
 from team.spreadsheets.reading import Reading, convert, detect
 from team.spreadsheets.sheets import Sheet, read_rows, write_sheet
 from team.spreadsheets.sources import Recognition, recognize
 
 
 @dataclass
-class Table:
+class CombinedTable:
     path: Path
     sheet: Sheet
     recognition: Recognition
@@ -52,7 +52,7 @@ def combine(path: Path, reading: Reading, directory: Path) -> tuple[Sheet, str] 
     return sheet, tables[main[0].name].recognition.table.name if main else ""
 
 
-def _read_tables(path: Path, reading: Reading, directory: Path) -> Iterator[Table]:
+def _read_tables(path: Path, reading: Reading, directory: Path) -> Iterator[CombinedTable]:
     for number, name in enumerate(reading.sheets):
         output = directory / f"table{number}"
         try:
@@ -61,21 +61,23 @@ def _read_tables(path: Path, reading: Reading, directory: Path) -> Iterator[Tabl
             # A part that is no table, such as an empty list.
             continue
         if (recognition := recognize(sheet.header)) is not None:
-            yield Table(output, sheet, recognition)
+            yield CombinedTable(output, sheet, recognition)
 
 
-def _columns_of(tables: list[Table]) -> list[str]:
+def _columns_of(tables: list[CombinedTable]) -> list[str]:
     codes = {code: None for table in tables for code in _codes_of(table) if code}
     return [SOURCE_ID, *(code for code in codes if code != SOURCE_ID)]
 
 
-def _codes_of(table: Table) -> list[str]:
+def _codes_of(table: CombinedTable) -> list[str]:
     """Return the codes of the columns, and those that the joins add."""
     joins = table.recognition.table.joins
     return [*codes_of(table.recognition), *(code for join in joins for code in join.columns.values())]
 
 
-def _records(tables: list[Table], known: Mapping[str, Table], columns: list[str]) -> Iterator[list[str]]:
+def _records(
+    tables: list[CombinedTable], known: Mapping[str, CombinedTable], columns: list[str]
+) -> Iterator[list[str]]:
     yield columns
     joined = {
         join.table: known[join.table].by_key()

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from accounts.account.models import Account
 from core.db.tenancy import fold
 from core.rows.declared import FieldType
-from team.imports.fields import ImportField, RowKind, codes_by_heading, fields_of, find_field
-from team.imports.settings import (
+from team.import_lines.fields import ImportField, RowKind, codes_by_heading, fields_of, find_field
+from team.import_lines.settings import (
     MATCHED,
     TYPES_WITH_FORMAT,
     ColumnMapping,

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account.models import Account
 from core.errors import FieldError, FieldErrors
 from core.rows.declared import FieldType
-from team.imports.fields import EXTERNAL_ID, NEW_FIELD, ImportField, RowKind, fields_of, find_field
+from team.import_lines.fields import EXTERNAL_ID, NEW_FIELD, ImportField, RowKind, fields_of, find_field
 from team.spreadsheets.sheets import Sheet
 from team.spreadsheets.values import DATE_FORMATS, NUMBER_FORMATS
 
