@@ -25,6 +25,7 @@ class Team(rooms.Room):
         "merges",
         "batches",
         "imports",
+        "move_in",
         "import_pages",
         "bulk",
         "mailings",
@@ -53,4 +54,6 @@ class Team(rooms.Room):
         "segment": _("segment"),
         "min_revenue": _("minimum revenue"),
         "min_clients": _("minimum number of clients"),
+        "token": _("token"),
+        "id": _("id"),
     }

@@ -35,7 +35,6 @@ class BulkChange(Batch):
     # The parameters of the list whose rows were selected, or empty if the rows were selected one by one.
     query = models.TextField(default="")
 
-
     class Meta:
         default_related_name = "bulk_changes"
         indexes = [
