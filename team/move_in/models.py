@@ -152,15 +152,19 @@ class MoveIn(TenantModel):
         for row in rows:
             writer.write(row)
         writer.finish()
-        # The second pass reads the clients again.
-        for (kind, result), number in writer.counts.items() if self.position["kind"] != SECOND_PASS else ():
+        if self.position["kind"] == SECOND_PASS:
+            # The clients were counted before. A link that is still missing is lost.
+            self.report.pop("late", None)
+            writer.counts, writer.lost = Counter(), {"links": writer.lost["late"]}
+        for (kind, result), number in writer.counts.items():
             counts = self.counts.setdefault(kind, {})
             counts[result] = counts.get(result, 0) + number
         for name, numbers in writer.lost.items():
-            self.report[name] = dict(Counter(self.report.get(name, {})) + numbers)
+            if numbers:
+                self.report[name] = dict(Counter(self.report.get(name, {})) + numbers)
         for name, entries in (("refused", writer.refused), ("kept", writer.kept)):
             listed = self.report.setdefault(name, [])
-            listed += entries[: MAX_REPORTED - len(listed)]
+            listed += [entry for entry in entries if entry not in listed][: MAX_REPORTED - len(listed)]
 
 
 class MovedRow(models.Model):
@@ -212,7 +216,7 @@ def process_page(account_id: int, move_in_id: int) -> bool:
             if page.is_missing:
                 row.report.setdefault("missing", []).append(kind)
             row.position, row.attempts = page.next, 0
-            if row.position["kind"] == SECOND_PASS and not row.report.get("late"):
+            if row.position == {"kind": SECOND_PASS, "page": 1} and "late" not in row.report:
                 row.position["kind"] += 1
             if row.position["kind"] == len(KINDS):
                 row.finish(row.State.DONE)

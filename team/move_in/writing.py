@@ -337,6 +337,8 @@ class RowWriter:
         if not new:
             return "kept"
         valid = self.validate(old, new, row)
+        if not new:
+            return "unchanged"
         if isinstance(row, CRMResource):
             row.assign(valid, by=self.user)
             if self.move_in.position["kind"] == SECOND_PASS:

@@ -74,6 +74,5 @@ class Command(BaseCommand):
                 f"{kind}: " + ", ".join(f"{number:,} {result}" for result, number in sorted(counts.items()))
             )
         for name, found in row.report.items():
-            if name != "late":
-                self.stdout.write(f"{name}: {json.dumps(found, ensure_ascii=False, sort_keys=True)}")
+            self.stdout.write(f"{name}: {json.dumps(found, ensure_ascii=False, sort_keys=True)}")
         self.stdout.write(NOT_GIVEN)
