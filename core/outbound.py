@@ -291,13 +291,15 @@ async def fetch(
     headers: Sequence[tuple[str, str]] = (),
     body: bytes = b"",
     timeout: float = TIMEOUT,
+    max_bytes: int = MAX_RESPONSE_BYTES,
+    user_agent: str = USER_AGENT,
     resolve: Resolve | None = None,
     tls: ssl.SSLContext | None = None,
 ) -> Response:
     """Send a request and return the response, without following redirects. Raise OutboundError.
 
-    `account_id` is the account that entered the URL. `timeout` is the limit of the whole request, in seconds. `resolve` and `tls` are
-    for tests.
+    `account_id` is the account that entered the URL. `timeout` is the limit of the whole request, in seconds. The body is cut after
+    `max_bytes`. `resolve` and `tls` are for tests.
     """
     target = parse_url(url)
     try:
@@ -305,7 +307,7 @@ async def fetch(
             addresses = await _addresses(target, account_id, resolve or resolve_host)
             reader, writer = await _connect(target, addresses, tls)
             try:
-                return await _exchange(reader, writer, method, target, headers, body)
+                return await _exchange(reader, writer, method, target, user_agent, headers, body, max_bytes)
             finally:
                 # A graceful end of TLS would wait for the other side.
                 writer.transport.abort()
@@ -357,14 +359,16 @@ async def _exchange(
     writer: asyncio.StreamWriter,
     method: str,
     url: URL,
+    user_agent: str,
     headers: Sequence[tuple[str, str]],
     body: bytes,
+    max_bytes: int,
 ) -> Response:
-    """Send the request and read the response, up to `MAX_RESPONSE_BYTES` of its body."""
+    """Send the request and read the response, up to `max_bytes` of its body."""
     connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEADER_BYTES)
     lines = [
         ("Host", url.authority),
-        ("User-Agent", USER_AGENT),
+        ("User-Agent", user_agent),
         ("Connection", "close"),
         ("Content-Length", str(len(body))),
     ]
@@ -374,7 +378,7 @@ async def _exchange(
     response: h11.Response | None = None
     content = bytearray()
     read = 0
-    while len(content) < MAX_RESPONSE_BYTES:
+    while len(content) < max_bytes:
         event = connection.next_event()
         if event is h11.NEED_DATA:
             data = await reader.read(MAX_HEADER_BYTES)
@@ -392,4 +396,4 @@ async def _exchange(
     if response is None:
         raise OutboundError("protocol")
     names = {name.decode("latin-1"): value.decode("latin-1") for name, value in response.headers}
-    return Response(response.status_code, names, bytes(content[:MAX_RESPONSE_BYTES]))
+    return Response(response.status_code, names, bytes(content[:max_bytes]))

@@ -26,6 +26,7 @@ class Team(rooms.Room):
         "batches",
         "import_lines",
         "imports",
+        "move_in",
         "import_pages",
         "bulk",
         "mailings",
@@ -58,4 +59,6 @@ class Team(rooms.Room):
         "segment": _("segment"),
         "min_revenue": _("minimum revenue"),
         "min_clients": _("minimum number of clients"),
+        "token": _("token"),
+        "id": _("id"),
     }

@@ -194,7 +194,8 @@ LEFT_OUT: dict[str, str] = {
     SECRET: "accounts_apitoken accounts_handover accounts_invitation accounts_session accounts_signincode team_calendarfeed",
     LOG: "core_change core_follower core_idempotentanswer core_job forum_votechange team_revenuechange",
     NOTIFIED: "forum_activity forum_notification",
-    "it is continued or undone in the installation that began it": "team_import team_importfault team_importkey team_importrow team_export",
+    "it is continued or undone in the installation that began it": "team_import team_importfault team_importkey team_importrow"
+    " team_export team_movein team_movedrow",
     "each installation has its own": "accounts_auditentry",
     DERIVED: "accounts_tagcount core_staleword core_word crm_clientexternalid crm_clientlastchange crm_contactexternalid"
     " crm_contactlastchange crm_contactlistcount crm_dealcount crm_dealexternalid crm_deallastchange forum_facetcount"

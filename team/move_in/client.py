@@ -1,0 +1,144 @@
+"""The client of the older server: its lists in JSON with a token, and its forum in XML with a login and a password.
+
+Its address is entered by a tenant, so `core.outbound` sends the requests. What it answers is not trusted: the size is limited, and the
+serializers of the interfaces validate the rows.
+"""
+
+import asyncio
+import base64
+import json
+import time
+from dataclasses import dataclass
+from decimal import Decimal
+from email.utils import parsedate_to_datetime
+from io import BytesIO
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from rest_framework.exceptions import ParseError
+
+from core import outbound
+from core.errors import FieldErrors
+from forum.xml.formats import XMLParser
+
+USER_AGENT = "Rostrum-MoveIn/1.0"
+MAX_BODY_BYTES = 8 * 1024**2
+# The seconds between two requests, and the longest wait that the older server may ask for.
+INTERVAL, MAX_WAIT = 0.2, 3600
+# The seconds before another attempt if the server does not say when.
+RETRY_AFTER = 30
+# The rows of a page of comments. A shorter page is the last one.
+PAGE_SIZE = 25
+
+Row = dict[str, Any]
+
+
+class OldServerError(Exception):
+    """An answer that ends the move. The message is for people."""
+
+
+class NotOfferedError(OldServerError):
+    """The server has no such path, or the credentials for it were not given."""
+
+
+class BusyError(OldServerError):
+    """The server does not answer now, or asks for fewer requests."""
+
+    def __init__(self, message: object, seconds: float = RETRY_AFTER) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+@dataclass
+class OldServer:
+    account_id: int
+    # `https://old.example.com`, and the address of its forum or "".
+    address: str
+    forum: str = ""
+    token: str = ""
+    login: str = ""
+    password: str = ""
+    # When the next request may be sent, by the monotonic clock.
+    next_at: float = 0.0
+
+    def rows(self, path: str, page: int, **query: object) -> list[Row]:
+        """Return the rows of a page of a list in JSON. Raise OldServerError."""
+        return as_rows(self.read_json(path, page=page, **query))
+
+    def read_json(self, path: str, **query: object) -> Any:
+        """Return the JSON at a path. Raise OldServerError."""
+        if not self.token:
+            raise NotOfferedError(_("The token is missing."))
+        query["api_token"] = self.token
+        body = self.fetch(f"{self.address}{path}?{urlencode(query)}", [("Accept", "application/json")])
+        try:
+            return json.loads(body, parse_float=Decimal)
+        except (ValueError, RecursionError):
+            raise OldServerError(_("The older server does not answer in JSON. Check its address.")) from None
+
+    def read_xml(self, path: str, **query: object) -> dict[str, Any]:
+        """Return the XML at a path of the forum, by the name of its root. Raise OldServerError."""
+        if not self.forum or not self.login:
+            raise NotOfferedError(_("The forum, or the login for it, is missing."))
+        credentials = base64.b64encode(f"{self.login}:{self.password}".encode()).decode()
+        headers = [("Accept", "application/xml"), ("Content-Type", "application/xml")]
+        url = f"{self.forum}{quote(path)}" + (f"?{urlencode(query)}" if query else "")
+        body = self.fetch(url, [*headers, ("Authorization", f"Basic {credentials}")])
+        try:
+            return XMLParser().parse(BytesIO(body))
+        except (ParseError, FieldErrors):
+            raise OldServerError(
+                _("The older server does not answer in XML. Check the address of its forum.")
+            ) from None
+
+    def fetch(self, url: str, headers: list[tuple[str, str]]) -> bytes:
+        """Return the body at a URL. Raise OldServerError."""
+        time.sleep(max(0.0, self.next_at - time.monotonic()))
+        self.next_at = time.monotonic() + INTERVAL
+        options: dict[str, Any] = {"account_id": self.account_id, "headers": headers, "user_agent": USER_AGENT}
+        try:
+            response = asyncio.run(outbound.fetch("GET", url, max_bytes=MAX_BODY_BYTES + 1, **options))
+        except outbound.OutboundError as error:
+            kind = BusyError if error.code in ("dns", "connect", "timeout") else OldServerError
+            raise kind(outbound.ERROR_MESSAGES[error.code]) from None
+        if response.status == 429 or response.status >= 500:
+            raise BusyError(_("The older server is busy."), wait_of(response.headers.get("retry-after", "")))
+        if response.status in (401, 403):
+            raise OldServerError(_("The older server refuses the token, or the login and the password."))
+        if response.status in (404, 405, 406, 410):
+            raise NotOfferedError(_("The older server has no such list. Check its address."))
+        if response.status != 200:
+            raise OldServerError(_("The older server answers with an error. Check its address."))
+        if len(response.body) > MAX_BODY_BYTES:
+            raise OldServerError(_("An answer of the older server is too large."))
+        return response.body
+
+
+def as_rows(value: object) -> list[Row]:
+    """Return the objects of a list, also of a list that JSON or XML wraps in an object. Raise OldServerError."""
+    if isinstance(value, dict) and len(value) == 1:
+        [value] = value.values()
+    if value in (None, ""):
+        return []
+    if not isinstance(value, list):
+        raise OldServerError(_("The older server does not answer with a list. Check its address."))
+    return [row for row in value if isinstance(row, dict)]
+
+
+def wait_of(text: str) -> float:
+    """Return the seconds of a `Retry-After`, which is a number or a date."""
+    try:
+        seconds = float(text) if text.isdecimal() else (parsedate_to_datetime(text) - timezone.now()).total_seconds()
+    except (ValueError, TypeError):
+        return RETRY_AFTER
+    return min(max(seconds, 1.0), MAX_WAIT)
+
+
+def address_of(text: str, scheme: str = "https") -> str:
+    """Return the address of a server without a path. Raise FieldError for the field `url`."""
+    text = text.strip() if "://" in text else f"{scheme}://{text.strip()}"
+    outbound.check_url(text)
+    parts = urlsplit(text)
+    return f"{parts.scheme}://{parts.netloc}"
