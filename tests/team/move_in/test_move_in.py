@@ -265,7 +265,11 @@ def test_it_moves_what_the_documented_interface_gives(other, old):
         "refused": [
             {"kind": "task", "id": "903", "reason": "title: can't be blank"},
             {"kind": "task", "id": "904", "reason": "priority: is not a whole number"},
-            {"kind": "task", "id": "904", "reason": "scheduled_at: is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)"},
+            {
+                "kind": "task",
+                "id": "904",
+                "reason": "scheduled_at: is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)",
+            },
         ],
         "kept": [],
     }
