@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core import outbound
-from core.errors import FieldErrors
+from core.errors import FieldError, FieldErrors
 from forum.xml.formats import read_document
 
 USER_AGENT = "Rostrum-MoveIn/1.0"
@@ -134,9 +134,12 @@ def wait_of(text: str) -> float:
     return min(max(seconds, 1.0), MAX_WAIT)
 
 
-def address_of(text: str, scheme: str = "https") -> str:
-    """Return the address of a server without a path. Raise FieldError for the field `url`."""
+def address_of(text: str, field: str, scheme: str = "https") -> str:
+    """Return the address of a server without a path. Raise FieldError for the field."""
     text = text.strip() if "://" in text else f"{scheme}://{text.strip()}"
-    outbound.check_url(text)
+    try:
+        outbound.check_url(text)
+    except FieldError as error:
+        raise FieldError(field, error.message, error.code) from None
     parts = urlsplit(text)
     return f"{parts.scheme}://{parts.netloc}"
