@@ -3,6 +3,7 @@
 import codecs
 import re
 from collections.abc import Mapping
+from io import BytesIO
 from typing import IO, Any
 from xml.etree.ElementTree import ParseError as MalformedXML
 from xml.parsers.expat import errors
@@ -96,6 +97,14 @@ def _from_utf_16(body: bytes, encoding: str) -> bytes:
         return body.decode(encoding, "surrogatepass").encode(errors="surrogatepass")
     except UnicodeDecodeError:
         raise ParseError("The XML is not in the encoding that it begins with") from None
+
+
+def read_document(body: bytes) -> dict[str, object]:
+    """Return the value of a document of another server, by the name of its root. Raise FieldError."""
+    try:
+        return XMLParser().parse(BytesIO(body))
+    except ParseError as error:
+        raise FieldError("", str(error.detail), "xml") from None
 
 
 def _check_namespace(_prefix: str | None, address: str | None) -> None:

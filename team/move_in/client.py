@@ -11,17 +11,15 @@ import time
 from dataclasses import dataclass
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
-from io import BytesIO
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
-from rest_framework.exceptions import ParseError
 
 from core import outbound
-from core.errors import FieldErrors
-from forum.xml.formats import XMLParser
+from core.errors import FieldError, FieldErrors
+from forum.xml.formats import read_document
 
 USER_AGENT = "Rostrum-MoveIn/1.0"
 MAX_BODY_BYTES = 8 * 1024**2
@@ -87,8 +85,8 @@ class OldServer:
         url = f"{self.forum}{quote(path)}" + (f"?{urlencode(query)}" if query else "")
         body = self.fetch(url, [*headers, ("Authorization", f"Basic {credentials}")])
         try:
-            return XMLParser().parse(BytesIO(body))
-        except (ParseError, FieldErrors):
+            return read_document(body)
+        except FieldErrors:
             raise OldServerError(
                 _("The older server does not answer in XML. Check the address of its forum.")
             ) from None
@@ -136,9 +134,12 @@ def wait_of(text: str) -> float:
     return min(max(seconds, 1.0), MAX_WAIT)
 
 
-def address_of(text: str, scheme: str = "https") -> str:
-    """Return the address of a server without a path. Raise FieldError for the field `url`."""
+def address_of(text: str, field: str, scheme: str = "https") -> str:
+    """Return the address of a server without a path. Raise FieldError for the field."""
     text = text.strip() if "://" in text else f"{scheme}://{text.strip()}"
-    outbound.check_url(text)
+    try:
+        outbound.check_url(text)
+    except FieldError as error:
+        raise FieldError(field, error.message, error.code) from None
     parts = urlsplit(text)
     return f"{parts.scheme}://{parts.netloc}"

@@ -81,16 +81,10 @@ class MoveIn(TenantModel):
         return self.address
 
     @classmethod
-    @transaction.atomic
-    def start(
-        cls, account: Account, *, by: User, url: str, forum: str = "", in_job: bool = True, **secrets: str
-    ) -> Self:
-        """Begin a run, and return its row. `secrets` are the `token`, the `login` and the `password`. Raise FieldErrors or Conflict.
-
-        Without `in_job`, the caller moves the pages by `process_page`.
-        """
-        address = address_of(url)
-        forum = address_of(forum, address.partition(":")[0]) if forum else ""
+    def find_server(cls, account: Account, *, url: str, forum: str = "", **secrets: str) -> OldServer:
+        """Return the older server. `secrets` are the `token`, the `login` and the `password`. Raise FieldErrors."""
+        address = address_of(url, "url")
+        forum = address_of(forum, "forum", address.partition(":")[0]) if forum else ""
         for name, value in secrets.items():
             if len(value) > MAX_SECRET_LENGTH or not value.isprintable():
                 raise FieldError(name, _("is too long or has a character that can't be used"), "secret")
@@ -98,14 +92,27 @@ class MoveIn(TenantModel):
             raise FieldError("token", _("can't be blank, unless there are a forum, a login and a password"), "required")
         if max(len(address), len(forum)) > MAX_SECRET_LENGTH:
             raise FieldError("url", _("is too long"), "too_long")
+        return OldServer(account.id, address, forum, **cast(Any, secrets))
+
+    @classmethod
+    @transaction.atomic
+    def start(cls, account: Account, *, by: User, in_job: bool = True, **values: str) -> Self:
+        """Begin a run, and return its row. `values` are those of `find_server`. Raise FieldErrors or Conflict.
+
+        Without `in_job`, the caller moves the pages by `process_page`.
+        """
+        server = cls.find_server(account, **values)
+        secrets = {name: getattr(server, name) for name in ("token", "login", "password")}
         # One move of an account runs at a time.
         Account.objects.select_for_update(no_key=True).get(id=account.id)
         if account.move_ins.running().exists():
             raise Conflict(_("A move is running already."))
         row = cast(
-            Self, account.move_ins.locked().filter(address=address).first() or cls(account=account, address=address)
+            Self,
+            account.move_ins.locked().filter(address=server.address).first()
+            or cls(account=account, address=server.address),
         )
-        row.author_id, row.forum, row.credentials = by.id, forum, seal(secrets, PURPOSE)
+        row.author_id, row.forum, row.credentials = by.id, server.forum, seal(secrets, PURPOSE)
         row.state, row.failure, row.run, row.position = cls.State.RUNNING, "", row.run + 1, {"kind": 0, "page": 1}
         row.attempts, row.counts, row.report, row.finished_at = 0, {}, {}, None
         row.updated_at = timezone.now()
@@ -212,7 +219,8 @@ def process_page(account_id: int, move_in_id: int) -> bool:
         if user.role != User.Role.OWNER or not user.is_active:
             row.finish(row.State.FAILED, _("The person who started it is no longer the owner."))
         elif error is None:
-            row.write([*linked, *page.rows], user)
+            with translation.override(user.language or row.account.language):
+                row.write([*linked, *page.rows], user)
             if page.is_missing:
                 row.report.setdefault("missing", []).append(kind)
             row.position, row.attempts = page.next, 0

@@ -326,8 +326,11 @@ class RowWriter:
         taken = digests({**dict.fromkeys(moved.taken), **values})
         changed = [name for name in taken if taken[name] != moved.taken.get(name, digest(None))]
         row = self.rows_of(old.kind).filter(id=moved.target).locked().first()
-        if row is None or not changed:
-            return "gone" if row is None else "unchanged"
+        if not changed:
+            return "unchanged"
+        if row is None:
+            self.kept.append({"kind": old.kind, "id": old.key, "fields": []})
+            return "kept"
         row.account = self.account
         current = digests(values_of(row, changed))
         kept = [name for name in changed if current[name] != moved.written.get(name, digest(None))]

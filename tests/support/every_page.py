@@ -186,6 +186,15 @@ class World:
         values = {"resource": "client", "format": "xlsx", "options": {"language": "en"}}
         self.exports = [Export.start(self.account, by=self.bob, **values) for _ in range(3)]
         make_client(self.bob, "Has a long description", description="x" * 33_000)
+        counts = {"client": {"created": 2, "refused": 1}, "task": {"unchanged": 3, "kept": 1}}
+        report = {
+            "missing": ["status"],
+            "fields": {"client.mood": 2},
+            "refused": [{"kind": "client", "id": "7", "reason": "name: can't be blank"}],
+            "kept": [{"kind": "task", "id": "8", "fields": ["title"]}],
+        }
+        values = {"address": "https://old.example.com", "state": "done", "run": 1, "counts": counts, "report": report}
+        self.account.move_ins.create(author_id=self.alice.id, **values)
         self.exports[0].columns = "all"
         self.exports[0].run()
         self.exports[1].finish("failed", failure="rows")
@@ -743,6 +752,8 @@ PAGES = [
     PageCase("app/account/fields/<id:id>", "alice", path=lambda world: f"/app/account/fields/{world.field.id}"),
     PageCase("app/account/trash", "alice"),
     PageCase("app/account/data", "alice"),
+    PageCase("app/account/move-in", "alice"),
+    PageCase("app/account/move-in", "alice", state="without an address", prepare=submit_empty_form),
     PageCase("app/account/audit", "alice"),
     PageCase("app/account/audit", "alice", path="/app/account/audit?target=nothing-like-it", state="empty"),
     PageCase("app/account/webhooks", "alice"),

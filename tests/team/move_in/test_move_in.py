@@ -21,6 +21,7 @@ from team.move_in.models import MoveIn, process_page
 from tests.support.client import JSONClient
 from tests.support.jobs import run_jobs
 from tests.support.live import serving
+from tests.support.pages import Visitor
 from tests.support.people import PASSWORD
 from tests.support.receiver import LOOPBACK
 
@@ -197,6 +198,7 @@ class OldServer:
         )
         listed = f"<posts type='array'><post>{post.format(70)}</post></posts>"
         bodies = {
+            "/app/users/me.xml": user_xml("ann"),
             "/app/users/team.xml": f"<users type='array'>{user_xml('ann')}{user_xml('ann2')}</users>",
             "/app/categories.xml": "<categories type='array'><category><id type='integer'>8</id><name>Web shop</name></category></categories>",
             "/Web%20shop": listed if query.get("page") == ["1"] else "<posts type='array'/>",
@@ -265,7 +267,11 @@ def test_it_moves_what_the_documented_interface_gives(other, old):
         "refused": [
             {"kind": "task", "id": "903", "reason": "title: can't be blank"},
             {"kind": "task", "id": "904", "reason": "priority: is not a whole number"},
-            {"kind": "task", "id": "904", "reason": "scheduled_at: is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)"},
+            {
+                "kind": "task",
+                "id": "904",
+                "reason": "scheduled_at: is not a time (ISO 8601, such as 2009-01-26T18:06:53+01:00)",
+            },
         ],
         "kept": [],
     }
@@ -346,3 +352,25 @@ def test_the_command(other, old, monkeypatch, capsys):
     for account, message in (("nobody", "There is no account nobody."), ("other", "No move is running.")):
         with pytest.raises(CommandError, match=message):
             call_command("move_in", "--from", "https://example.com", "--account", account, "--continue")
+
+
+def test_an_owner_moves_on_the_page(other, old):
+    page = Visitor(other.host).start_session(other.mallory).get("/app/account/move-in")
+    form = page.forms["move-in"]
+    with old.running() as url:
+        form["url"], form["forum"], form["token"], form["login"], form["password"] = url, url, "s/acme", "ann", "pw"
+        tested = form.submit("do", value="test")
+        assert "The older server answers, and accepts the credentials." in tested
+        assert "s/acme" not in tested
+        old.failures = [(401, {})]
+        refused = form.submit("do", value="test", status=422)
+        assert "The older server refuses the token" in refused
+        started = form.submit("do", value="start").follow()
+        assert "The move has begun." in started
+        assert "A move is running already." in form.submit("do", value="start", status=422)
+        run_jobs()
+    report = started.click("Refresh")
+    for text in ("Done", "Votes, whose voters the server does not name", "title: can't be blank", "Move again"):
+        assert text in report
+    assert report.forms["move-in"]["url"].value == url
+    assert "can't be blank, unless" in report.forms["move-in"].submit("do", value="start", status=422)
