@@ -373,4 +373,4 @@ def test_an_owner_moves_on_the_page(other, old):
     for text in ("Done", "Votes, whose voters the server does not name", "<bdi>903</bdi>", "Move again"):
         assert text in report
     assert report.forms["move-in"]["url"].value == url
-    assert ", unless there are a forum" in report.forms["move-in"].submit("do", value="start", status=422)
+    assert "Can&#39;t be blank" in report.forms["move-in"].submit("do", value="start", status=422)
