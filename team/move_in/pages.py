@@ -40,9 +40,7 @@ class SecretField(forms.CharField):
 
 
 class MoveInForm(Form):
-    url = forms.CharField(
-        label=_("Address of the older server"), max_length=MAX_SECRET_LENGTH, help_text="https://old.example.com"
-    )
+    url = forms.CharField(label=_("Address of the older server"), max_length=MAX_SECRET_LENGTH)
     token = SecretField(
         label=_("Token"),
         max_length=MAX_SECRET_LENGTH,
