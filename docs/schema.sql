@@ -68,6 +68,19 @@ BEGIN
     RETURN NEW;
 END $$;
 
+CREATE FUNCTION public.accounts_begin_auditentry() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.at := clock_timestamp();
+    NEW.id := floor(extract(epoch FROM NEW.at) * 1000000);
+    WHILE NOT pg_try_advisory_xact_lock(hashint8extended(NEW.account_id, NEW.id))
+        OR EXISTS (SELECT FROM accounts_auditentry WHERE account_id = NEW.account_id AND id = NEW.id) LOOP
+        NEW.id := NEW.id + 1;
+    END LOOP;
+    RETURN NEW;
+END $$;
+
 CREATE FUNCTION public.accounts_group_update_search() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -83,6 +96,22 @@ BEGIN
         PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, OLD.search_text, NEW.search_text);
     END IF;
     RETURN NEW;
+END $$;
+
+CREATE FUNCTION public.accounts_keep_auditentry() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        IF OLD.at < clock_timestamp() - interval '400 days' THEN
+            RETURN OLD;
+        END IF;
+        IF NOT EXISTS (SELECT FROM accounts_account WHERE id = OLD.account_id) THEN
+            RETURN OLD;
+        END IF;
+    END IF;
+    RAISE EXCEPTION 'entries of the audit log cannot be changed, or deleted within 400 days'
+        USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 
 CREATE FUNCTION public.accounts_pipeline_update_search() RETURNS trigger
@@ -186,7 +215,7 @@ BEGIN
             RETURN NULL;
         END IF;
     END IF;
-    INSERT INTO core_change (account_id, position, resource, id, change, at)
+    INSERT INTO core_change (account_id, position, resource, id, change, at, import_id)
     SELECT
         thing.account_id,
         nextval('core_change_positions'),
@@ -196,7 +225,8 @@ BEGIN
             WHEN NOT is_live THEN 'deleted' WHEN was_live THEN 'updated' WHEN TG_OP = 'INSERT' THEN 'created'
             ELSE 'restored'
         END,
-        clock_timestamp()
+        clock_timestamp(),
+        nullif(current_setting('changes.import_id', true), '')::bigint
     -- If the account itself was deleted, insert nothing.
     FROM accounts_account WHERE accounts_account.id = thing.account_id;
     RETURN NULL;
@@ -795,6 +825,7 @@ CREATE TABLE public.accounts_account (
     created_at timestamp with time zone NOT NULL,
     updated_at timestamp with time zone NOT NULL,
     files_quota bigint,
+    trash_days smallint DEFAULT 30 NOT NULL,
     CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
 );
 
@@ -827,6 +858,26 @@ CREATE TABLE public.accounts_attachment (
     account_id bigint NOT NULL
 );
 ALTER TABLE ONLY public.accounts_attachment ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_auditentry (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    at timestamp with time zone DEFAULT statement_timestamp() NOT NULL,
+    action character varying(255) NOT NULL,
+    action_group character varying(255) NOT NULL,
+    actor_kind character varying(255) NOT NULL,
+    actor_id bigint,
+    actor_name character varying(255) NOT NULL,
+    token_label character varying(255),
+    target_kind character varying(255) NOT NULL,
+    target_id bigint,
+    target_label character varying(255) NOT NULL,
+    details jsonb NOT NULL,
+    address character varying(255) NOT NULL,
+    agent character varying(255) NOT NULL,
+    interface character varying(255) NOT NULL
+);
+ALTER TABLE ONLY public.accounts_auditentry ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.accounts_branding (
     account_id bigint NOT NULL,
@@ -1012,7 +1063,8 @@ CREATE TABLE public.accounts_user (
     updated_at timestamp with time zone NOT NULL,
     search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     search_text text DEFAULT ''::text NOT NULL,
-    search_words tsvector DEFAULT ''::tsvector NOT NULL
+    search_words tsvector DEFAULT ''::tsvector NOT NULL,
+    erased_at timestamp with time zone
 );
 ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -1023,7 +1075,8 @@ CREATE TABLE public.core_change (
     resource character varying(255) NOT NULL,
     id bigint NOT NULL,
     change character varying(255) NOT NULL,
-    at timestamp with time zone NOT NULL
+    at timestamp with time zone NOT NULL,
+    import_id bigint
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.core_change ALTER COLUMN account_id SET (n_distinct=2);
@@ -1787,6 +1840,7 @@ CREATE TABLE public.team_bulkchange (
     query text NOT NULL,
     state character varying(255) NOT NULL,
     failure character varying(255) NOT NULL,
+    position_resource character varying(255) NOT NULL,
     "position" bigint NOT NULL,
     total integer NOT NULL,
     changed integer NOT NULL,
@@ -1804,12 +1858,15 @@ ALTER TABLE ONLY public.team_bulkchange ALTER COLUMN account_id SET (n_distinct=
 
 CREATE TABLE public.team_bulkchangerow (
     account_id bigint NOT NULL,
-    bulk_change_id bigint NOT NULL,
+    batch_id bigint NOT NULL,
+    resource character varying(255) NOT NULL,
     target bigint NOT NULL,
+    number integer NOT NULL,
     result character varying(255) NOT NULL,
     undo_result character varying(255) NOT NULL,
     before jsonb,
-    after jsonb
+    after jsonb,
+    kept_fields text[]
 );
 ALTER TABLE ONLY public.team_bulkchangerow ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -1891,6 +1948,72 @@ CREATE TABLE public.team_export (
     account_id bigint NOT NULL
 );
 ALTER TABLE ONLY public.team_export ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.team_import (
+    id bigint NOT NULL,
+    author_id bigint NOT NULL,
+    state character varying(255) NOT NULL,
+    failure character varying(255) NOT NULL,
+    position_resource character varying(255) NOT NULL,
+    "position" bigint NOT NULL,
+    total integer NOT NULL,
+    changed integer NOT NULL,
+    unchanged integer NOT NULL,
+    skipped integer NOT NULL,
+    restored integer NOT NULL,
+    kept integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    undone_by_id bigint,
+    undone_at timestamp with time zone,
+    name character varying(255) NOT NULL,
+    source_id bigint,
+    rows_id bigint,
+    reading jsonb NOT NULL,
+    sheet jsonb NOT NULL,
+    settings jsonb NOT NULL,
+    format character varying(255) NOT NULL,
+    error jsonb,
+    checked jsonb,
+    created integer NOT NULL,
+    faults integer NOT NULL,
+    line integer,
+    "offset" bigint NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.team_import ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.team_importfault (
+    account_id bigint NOT NULL,
+    import_id bigint NOT NULL,
+    number integer NOT NULL,
+    faults jsonb NOT NULL
+);
+ALTER TABLE ONLY public.team_importfault ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.team_importkey (
+    account_id bigint NOT NULL,
+    import_id bigint NOT NULL,
+    key character varying(255) NOT NULL,
+    kind character varying(255) NOT NULL,
+    target bigint
+);
+ALTER TABLE ONLY public.team_importkey ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.team_importrow (
+    account_id bigint NOT NULL,
+    batch_id bigint NOT NULL,
+    resource character varying(255) NOT NULL,
+    target bigint NOT NULL,
+    number integer NOT NULL,
+    result character varying(255) NOT NULL,
+    undo_result character varying(255) NOT NULL,
+    before jsonb,
+    after jsonb,
+    kept_fields text[]
+);
+ALTER TABLE ONLY public.team_importrow ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.team_merge (
     account_id bigint NOT NULL,
@@ -2062,6 +2185,7 @@ CREATE TABLE public.webhooks_endpoint (
     url character varying(2000) NOT NULL,
     events text[],
     format character varying(255) NOT NULL,
+    includes_imports boolean NOT NULL,
     enabled boolean NOT NULL,
     disabled_reason character varying(255),
     secret text NOT NULL,
@@ -2092,6 +2216,9 @@ ALTER TABLE ONLY public.accounts_apitoken
 
 ALTER TABLE ONLY public.accounts_attachment
     ADD CONSTRAINT accounts_attachment_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.accounts_auditentry
+    ADD CONSTRAINT accounts_auditentry_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.accounts_branding
     ADD CONSTRAINT accounts_branding_pkey PRIMARY KEY (account_id);
@@ -2349,7 +2476,7 @@ ALTER TABLE ONLY public.team_bulkchange
     ADD CONSTRAINT team_bulkchange_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.team_bulkchangerow
-    ADD CONSTRAINT team_bulkchangerow_pkey PRIMARY KEY (account_id, bulk_change_id, target);
+    ADD CONSTRAINT team_bulkchangerow_pkey PRIMARY KEY (account_id, batch_id, resource, target);
 
 ALTER TABLE ONLY public.team_calendarfeed
     ADD CONSTRAINT team_calendarfeed_pkey PRIMARY KEY (account_id, id);
@@ -2368,6 +2495,18 @@ ALTER TABLE ONLY public.team_dealsummary
 
 ALTER TABLE ONLY public.team_export
     ADD CONSTRAINT team_export_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.team_import
+    ADD CONSTRAINT team_import_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.team_importfault
+    ADD CONSTRAINT team_importfault_pkey PRIMARY KEY (account_id, import_id, number);
+
+ALTER TABLE ONLY public.team_importkey
+    ADD CONSTRAINT team_importkey_pkey PRIMARY KEY (account_id, import_id, key);
+
+ALTER TABLE ONLY public.team_importrow
+    ADD CONSTRAINT team_importrow_pkey PRIMARY KEY (account_id, batch_id, resource, target);
 
 ALTER TABLE ONLY public.team_merge
     ADD CONSTRAINT team_merge_pkey PRIMARY KEY (account_id, id);
@@ -2445,6 +2584,12 @@ CREATE INDEX attachment_of_row ON public.accounts_attachment USING btree (accoun
 CREATE INDEX attachment_of_thumbnail ON public.accounts_attachment USING btree (account_id, thumbnail_id) WHERE (thumbnail_id IS NOT NULL);
 
 CREATE INDEX attachment_of_user ON public.accounts_attachment USING btree (account_id, user_id, id);
+
+CREATE INDEX audit_by_time ON public.accounts_auditentry USING btree (at);
+
+CREATE INDEX audit_of_actor ON public.accounts_auditentry USING btree (account_id, actor_id, id);
+
+CREATE INDEX audit_of_group ON public.accounts_auditentry USING btree (account_id, action_group, id);
 
 CREATE INDEX bulk_change_active ON public.team_bulkchange USING btree (updated_at) WHERE ((state)::text = ANY ((ARRAY['running'::character varying, 'undoing'::character varying])::text[]));
 
@@ -2631,6 +2776,20 @@ ALTER INDEX public.group_found ALTER COLUMN 3 SET STATISTICS 0;
 CREATE INDEX handover_of_session ON public.accounts_handover USING btree (account_id, session_id);
 
 CREATE UNIQUE INDEX host_name_unique ON public.accounts_host USING btree (name) WHERE (proven_at IS NOT NULL);
+
+CREATE INDEX import_active ON public.team_import USING btree (updated_at) WHERE ((state)::text = ANY ((ARRAY['running'::character varying, 'undoing'::character varying])::text[]));
+
+CREATE INDEX import_by_creation ON public.team_import USING btree (created_at);
+
+CREATE INDEX import_draft ON public.team_import USING btree (updated_at, id) WHERE ((state)::text = 'draft'::text);
+
+CREATE INDEX import_key_of_row ON public.team_importkey USING btree (account_id, import_id, kind, target) WHERE (target IS NOT NULL);
+
+CREATE INDEX import_of_author ON public.team_import USING btree (account_id, author_id, id);
+
+CREATE INDEX import_of_rows ON public.team_import USING btree (account_id, rows_id) WHERE (rows_id IS NOT NULL);
+
+CREATE INDEX import_of_source ON public.team_import USING btree (account_id, source_id) WHERE (source_id IS NOT NULL);
 
 CREATE INDEX job_due ON public.core_job USING btree (queue, scheduled_at) WHERE (NOT ((state)::text = 'failed'::text));
 
@@ -2942,6 +3101,10 @@ CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE OR UPDATE ON public
 
 CREATE TRIGGER forum_post_update_search BEFORE INSERT OR DELETE OR UPDATE OF title, content, response, trashed_at, search_text ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_post_update_search();
 
+CREATE TRIGGER keep_entries BEFORE TRUNCATE ON public.accounts_auditentry FOR EACH STATEMENT EXECUTE FUNCTION public.accounts_keep_auditentry();
+
+CREATE TRIGGER keep_entry BEFORE DELETE OR UPDATE ON public.accounts_auditentry FOR EACH ROW EXECUTE FUNCTION public.accounts_keep_auditentry();
+
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('group');
 
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_pipeline DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('pipeline');
@@ -2969,6 +3132,8 @@ CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON publ
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_apitoken FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_attachment FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_auditentry FOR EACH ROW EXECUTE FUNCTION public.accounts_begin_auditentry();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_group FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -3036,6 +3201,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.team_calendarfeed FOR EACH ROW WH
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_export FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
+CREATE TRIGGER take_id BEFORE INSERT ON public.team_import FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_merge FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_message FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -3070,6 +3237,9 @@ ALTER TABLE ONLY public.accounts_attachment
 
 ALTER TABLE ONLY public.accounts_attachment
     ADD CONSTRAINT accounts_attachment_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.accounts_auditentry
+    ADD CONSTRAINT accounts_auditentry_account_id_fk FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.accounts_branding
     ADD CONSTRAINT accounts_branding_account_id_6b0ff6f8_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
@@ -3528,7 +3698,7 @@ ALTER TABLE ONLY public.team_bulkchangerow
     ADD CONSTRAINT team_bulkchangerow_account_id_c2dbbcd5_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.team_bulkchangerow
-    ADD CONSTRAINT team_bulkchangerow_bulk_change_id_fk FOREIGN KEY (account_id, bulk_change_id) REFERENCES public.team_bulkchange(account_id, id) ON DELETE CASCADE;
+    ADD CONSTRAINT team_bulkchangerow_batch_id_fk FOREIGN KEY (account_id, batch_id) REFERENCES public.team_bulkchange(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.team_calendarfeed
     ADD CONSTRAINT team_calendarfeed_account_id_b7808b6d_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
@@ -3544,6 +3714,39 @@ ALTER TABLE ONLY public.team_export
 
 ALTER TABLE ONLY public.team_export
     ADD CONSTRAINT team_export_file_id_fk FOREIGN KEY (account_id, file_id) REFERENCES public.core_storedfile(account_id, id) ON DELETE SET NULL (file_id);
+
+ALTER TABLE ONLY public.team_import
+    ADD CONSTRAINT team_import_account_id_571e8772_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.team_import
+    ADD CONSTRAINT team_import_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.team_import
+    ADD CONSTRAINT team_import_rows_id_fk FOREIGN KEY (account_id, rows_id) REFERENCES public.core_storedfile(account_id, id) ON DELETE SET NULL (rows_id);
+
+ALTER TABLE ONLY public.team_import
+    ADD CONSTRAINT team_import_source_id_fk FOREIGN KEY (account_id, source_id) REFERENCES public.core_storedfile(account_id, id) ON DELETE SET NULL (source_id);
+
+ALTER TABLE ONLY public.team_import
+    ADD CONSTRAINT team_import_undone_by_id_fk FOREIGN KEY (account_id, undone_by_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.team_importfault
+    ADD CONSTRAINT team_importfault_account_id_6a3260f0_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.team_importfault
+    ADD CONSTRAINT team_importfault_import_id_fk FOREIGN KEY (account_id, import_id) REFERENCES public.team_import(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.team_importkey
+    ADD CONSTRAINT team_importkey_account_id_5d0a6060_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.team_importkey
+    ADD CONSTRAINT team_importkey_import_id_fk FOREIGN KEY (account_id, import_id) REFERENCES public.team_import(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.team_importrow
+    ADD CONSTRAINT team_importrow_account_id_01132c0b_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.team_importrow
+    ADD CONSTRAINT team_importrow_batch_id_fk FOREIGN KEY (account_id, batch_id) REFERENCES public.team_import(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.team_merge
     ADD CONSTRAINT team_merge_account_id_0dde60f0_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

@@ -117,7 +117,9 @@ def test_it_works_by_json_and_on_the_pages(acme):
     assert (answer.json()["resource"], answer.json()["id"]) == ("user", acme.carol.id)
     assert acme.json(acme.alice_token).delete(f"/app/users/{acme.carol.id}.json").status_code == 404
     assert set(acme.json(acme.alice_token).delete(f"/app/users/{alice.id}.json").json()["errors"]) == {"user"}
-    assert set(acme.json(acme.alice_token).delete(f"/app/users/{acme.bob.id}.json?texts=maybe").json()["errors"]) == {"texts"}
+    assert set(acme.json(acme.alice_token).delete(f"/app/users/{acme.bob.id}.json?texts=maybe").json()["errors"]) == {
+        "texts"
+    }
 
     page = acme.page(alice)
     form = button_of(page.get(f"/app/account/users/{acme.bob.id}"), "erase")
