@@ -22,6 +22,7 @@ class Accounts(rooms.Room):
         "statuses",
         "account_creation",
         "access",
+        "erasure",
         "profile",
         "examples",
         "reference",

@@ -1063,7 +1063,8 @@ CREATE TABLE public.accounts_user (
     updated_at timestamp with time zone NOT NULL,
     search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     search_text text DEFAULT ''::text NOT NULL,
-    search_words tsvector DEFAULT ''::tsvector NOT NULL
+    search_words tsvector DEFAULT ''::tsvector NOT NULL,
+    erased_at timestamp with time zone
 );
 ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
 

@@ -22,6 +22,7 @@ class ForumConfig(rooms.Room):
         "notifications",
         "inbox",
         "blocking",
+        "erasure",
         "xml",
     )
     field_labels = {

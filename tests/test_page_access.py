@@ -39,6 +39,7 @@ FOR_ANYONE = {
     "app/profile/email",
     # Links of e-mails: the token is the permission, and the key is unknown to others.
     "app/unsubscribe",
+    "app/erasure",
     "app/unsubscribe/customer",
     "app/logo/<slug:key>.png",
     # As what it is attached to. `tests/accounts/attachments` asks each kind of readers.

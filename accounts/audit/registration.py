@@ -23,7 +23,7 @@ register(
     "user",
     _("User"),
     *("created", "role_changed", "group_changed", "deactivated", "reactivated", "blocked", "unblocked"),
-    *("sessions_ended", "password_changed", "password_reset", "email_changed", "login_changed"),
+    *("erased", "sessions_ended", "password_changed", "password_reset", "email_changed", "login_changed"),
 )
 
 

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import islice
+from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from accounts.account.models import Account
 from accounts.users.models import User
@@ -61,6 +62,38 @@ def mentions_in(text: str, ids: Mapping[str, int | None]) -> Iterator[tuple[int,
 def longest_name(candidates: Iterable[str], names: Container[str]) -> str | None:
     """Return the longest of the candidates that is among the names: "@Ann Smith" mentions Ann Smith, not Ann."""
     return max((name for name in candidates if name in names), key=len, default=None)
+
+
+def replace_mentions(text: str, user: User, replacement: str) -> str:
+    """Return the text with the replacement in place of each mention of the user."""
+    names = set().union(*(_candidates(match[1]) for match in MENTION.finditer(text)))
+    keys = {fold(name) for name in names}
+    own = {name for name in names if fold(name) == user.login_key or name == user.name != ""}
+    if not own:
+        return text
+    # A longer name, such as "ann smith" beside "ann", may be that of another user.
+    others = user.account.users.filter(Q(login_key__in=keys) | Q(name__in=names)).exclude(id=user.id)
+    taken = set().union(*others.values_list("login_key", "name"))
+    ids = {name: user.id if name in own else None for name in names if name in own or {name, fold(name)} & taken}
+    for start, end in reversed(list(mentions_in(text, ids))):
+        text = text[:start] + replacement + text[end:]
+    return text
+
+
+def replace_mentions_in(
+    rows: QuerySet[Any, Any], column: str, user: User, replacement: str, **derived: Callable[[str], object]
+) -> int:
+    """Replace the mentions of the user in a column of rows. `derived` computes other columns from the new text. Return the number of rows."""
+    found = Q(**{f"{column}__icontains": f"@{user.login}"})
+    if user.name:
+        found |= Q(**{f"{column}__contains": f"@{user.name}"})
+    number = 0
+    for id, text in list(rows.filter(found).order_by("id").values_list("id", column)):
+        new_text = replace_mentions(text, user, replacement)
+        if new_text != text:
+            values = {name: compute(new_text) for name, compute in derived.items()}
+            number += rows.filter(id=id).update(**{column: new_text}, **values)
+    return number
 
 
 def ids_in(text: str, ids: Mapping[str, int | None]) -> list[int]:

@@ -14,6 +14,8 @@ from django.utils.dates import WEEKDAYS
 from django.utils.translation import gettext, override
 from django.utils.translation import gettext_lazy as _
 
+from accounts.erasure.erasing import Receipt, erase_user
+from accounts.erasure.pages import redirect_to_receipt
 from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import Form, LongSelect, time_zone_choices
 from accounts.layout.settings import parse_id
@@ -219,12 +221,22 @@ class PasswordForm(PasswordConfirmationForm):
         return values
 
 
+class ErasureForm(PasswordConfirmationForm):
+    id_format = "erasure-%s"
+
+    current = CurrentPassword()
+    texts = forms.BooleanField(
+        label=_("Also delete my comments, and my suggestions that nobody else voted for or commented on"),
+        required=False,
+    )
+
+
 class Security(PartsPage):
     """The page for the e-mail, the password and the sessions of the user."""
 
     template_name = "accounts/profile/security.html"
     part = "security"
-    parts = {"email": EmailForm, "password": PasswordForm}
+    parts = {"email": EmailForm, "password": PasswordForm, "erasure": ErasureForm}
     MAX_SESSIONS_SHOWN = 50
 
     def post(self, request: UserRequest) -> HttpResponse:
@@ -239,11 +251,29 @@ class Security(PartsPage):
         form = self.parts[part](request.POST, request=request)
         if not form.is_valid():
             return self.render_parts(part, form)
+        if part == "erasure":
+            return self.erase(form)
         if part == "email":
             self.send_confirmation(form.cleaned_data["email"])
         else:
             self.change_password(form.cleaned_data["password"], ends_access=form.cleaned_data["ends_access"])
         return redirect("accounts-security")
+
+    def erase(self, form: Form) -> HttpResponse:
+        """Erase the user of the request, who is signed out."""
+        receipts: list[Receipt] = []
+
+        def act() -> None:
+            # A further attempt needs the stored values.
+            user = self.request.account.users.get(id=self.request.user.id)
+            user.account = self.request.account
+            receipts[:] = [erase_user(user, by=user, deletes_texts=form.cleaned_data["texts"])]
+
+        if not self.submit_form(form, act):
+            return self.render_parts("erasure", form)
+        response = redirect_to_receipt(receipts[0])
+        delete_cookie(response, SESSION_COOKIE)
+        return response
 
     def send_password_link(self) -> None:
         """Send a user without a password the link to set one. The session alone does not prove who is using the browser."""

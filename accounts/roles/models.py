@@ -66,6 +66,7 @@ class RoleMixin(models.Model):
         role: str
         is_active: bool
         blocked_at: datetime | None
+        erased_at: datetime | None
         sessions: RelatedManager[Any]
         tokens: RelatedManager[Any]
 
@@ -97,11 +98,12 @@ class RoleMixin(models.Model):
         return role != Role.OWNER and self.may_create(role)
 
     def may_manage(self, user: "RoleMixin") -> bool:
-        return self.is_active and user.role in MANAGEABLE_ROLES.get(self.effective_role, NO_ROLES)
+        manageable = MANAGEABLE_ROLES.get(self.effective_role, NO_ROLES)
+        return self.is_active and user.erased_at is None and user.role in manageable
 
     def may_block(self, user: "RoleMixin") -> bool:
         """Return whether the user may block the other one: the team may block members."""
-        return self.may_create(Role.MEMBER) and user.role == Role.MEMBER
+        return self.may_create(Role.MEMBER) and user.role == Role.MEMBER and user.erased_at is None
 
     @property
     def assignable_roles(self) -> list[str]:

@@ -80,11 +80,11 @@ PRIVATE_NAMES = ("email", "login")
 class UserQuerySet(models.QuerySet[Any]):
     def all_team(self) -> Self:
         """Return the team including deactivated users, ordered by name."""
-        return self.filter(role__in=TEAM).order_by("name", "id")
+        return self.filter(role__in=TEAM, erased_at=None).order_by("name", "id")
 
     def members(self) -> Self:
         """Return the users with the role member, newest first."""
-        return self.filter(role=Role.MEMBER).order_by("-id")
+        return self.filter(role=Role.MEMBER, erased_at=None).order_by("-id")
 
     def with_private_names_for(self, reader: "User") -> Self:
         """Annotate `shown_login` and `shown_email`, which are blank for a reader who may not see the values of this user."""
@@ -320,6 +320,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     is_active = models.BooleanField(default=True)
     # When the team blocked the member. A blocked user is not active.
     blocked_at = models.DateTimeField(null=True, editable=False)
+    # When the personal data were erased (`accounts.erasure`). Such a user has no login, and only the name of a deleted user.
+    erased_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 

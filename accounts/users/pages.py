@@ -255,7 +255,7 @@ class UserPage(SettingsPage):
     }
 
     def find(self, id: int) -> User:
-        user: User = get_object_or_404(self.request.account.users, id=id)
+        user: User = get_object_or_404(self.request.account.users.filter(erased_at=None), id=id)
         user.account = self.request.account
         return user
 

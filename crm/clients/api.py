@@ -28,6 +28,7 @@ from crm.clients.models import Client, ClientQuerySet, email_key
 from crm.clients.similar import MAX_SHOWN, SimilarityReason, find_similar
 from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer, DefinedTextField
 from crm.fields.models import EXTERNAL_ID
+from crm.resources.api.erasure import ErasableViewSet, describe_erasure
 from crm.resources.api.fields import (
     BulkLookup,
     ConditionFilters,
@@ -38,7 +39,7 @@ from crm.resources.api.fields import (
     Lookup,
     is_try_update,
 )
-from crm.resources.api.views import NAMES, ExternallyIdentifiedViewSet, describe_operations
+from crm.resources.api.views import NAMES, describe_operations
 from crm.resources.models import CRMResource, normalize_value
 
 
@@ -249,7 +250,7 @@ class ClientFilters(ConditionFilters):
     updater_id = link_filter()
 
 
-class ClientViewSet(ExternallyIdentifiedViewSet):
+class ClientViewSet(ErasableViewSet):
     body_keys = ("try_update",)
     model = Client
     bulk_lookup_class = BulkClientLookup
@@ -324,6 +325,7 @@ class SimilarViewSet(JSONViewSet):
 LIMITS["MAX_SIMILAR"] = 2 * MAX_SHOWN
 SHAPES[ClientSerializer] = Shape(rules={"required": None, "anyOf": NAMES})
 describe_operations("client")
+describe_erasure("client")
 SIMILAR = object_of(
     resource=one_of(["client", "contact"]), id=ROW_ID, name=NAME, email=or_null(NAME), reason=one_of(SimilarityReason)
 )

@@ -10,6 +10,7 @@ from core.api.serializers import ResourceSerializer, UniqueNameField
 from core.openapi.operations import SHAPES, Shape
 from crm.contacts.models import Contact, ContactList, ContactListMembership, ContactListQuerySet, ContactQuerySet
 from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer
+from crm.resources.api.erasure import ErasableViewSet, describe_erasure
 from crm.resources.api.fields import (
     BulkLookup,
     ConditionFilters,
@@ -18,7 +19,7 @@ from crm.resources.api.fields import (
     ExternalIdPairsFilter,
     ExternalIds,
 )
-from crm.resources.api.views import NAMES, CRMViewSet, ExternallyIdentifiedViewSet, describe_operations
+from crm.resources.api.views import NAMES, CRMViewSet, describe_operations
 
 
 class ContactSerializer(DefinedFieldsSerializer):
@@ -57,7 +58,7 @@ class ContactFilters(ConditionFilters):
     updater_id = link_filter()
 
 
-class ContactViewSet(ExternallyIdentifiedViewSet):
+class ContactViewSet(ErasableViewSet):
     model = Contact
     serializer_class = ContactSerializer
     filterset_class = ContactFilters
@@ -105,3 +106,4 @@ class ContactListViewSet(CRMViewSet):
 
 SHAPES[ContactSerializer] = Shape(rules={"required": None, "anyOf": NAMES})
 describe_operations("contact")
+describe_erasure("contact")

@@ -1,7 +1,9 @@
 """The registration of links of users (`core.rooms`)."""
 
 from django.dispatch import receiver
+from django.utils.translation import gettext_lazy as _
 
+from accounts.erasure.personal_data import CUSTOMERS, linked_to, register
 from accounts.users.models import User, email_changed, user_joined
 from core.changes.followers import register_follower
 from core.registry import newest_id
@@ -16,3 +18,9 @@ def propose_links_of(*, user: User, **_options: object) -> None:
     """Propose a link to the customer with the e-mail of a user."""
     if not user.is_team:
         propose_links(user.account, {user.email_key: user.id})
+
+
+register("user_links", _("Links of users"), lambda user: user.account.user_links.filter(user_id=user.id))
+register(
+    "user_links", _("Links of users"), lambda row: row.account.user_links.filter(linked_to(row)), subjects=CUSTOMERS
+)

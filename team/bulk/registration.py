@@ -4,6 +4,7 @@ from django.apps import apps
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import actions as audit
+from accounts.erasure.personal_data import CUSTOMERS, register
 from core.registry import newest_id, registry
 from core.rows.trash import keep_in_trash
 from team.bulk.actions import RESOURCES
@@ -24,4 +25,11 @@ for resource in RESOURCES:
 audit.register("bulk_change", _("Bulk change"), "started", "cancelled", "undone")
 registry.register_sample(
     "bulk_changes", "bulk_change", lambda request: newest_id(request.account.bulk_changes.visible_to(request.user))
+)
+
+register(
+    "values_before_bulk_changes",
+    _("Values before bulk changes"),
+    lambda row: BulkChangeRow.objects.filter(account_id=row.account_id, resource=row.api_resource.key, target=row.id),
+    subjects=CUSTOMERS,
 )

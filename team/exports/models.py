@@ -66,6 +66,13 @@ class ExportQuerySet(models.QuerySet["Export"]):
     def outdated(self) -> Self:
         return self.filter(expires_at__lt=timezone.now())
 
+    def discard(self) -> int:
+        """Delete the exports and their files. Return their number."""
+        exports = list(self.select_related("account"))
+        for export in exports:
+            export.discard()
+        return len(exports)
+
 
 class Export(TenantModel):
     """A file that a job writes for a user."""

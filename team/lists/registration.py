@@ -3,6 +3,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.account.models import Account
+from accounts.erasure.personal_data import register as register_personal_data
 from accounts.users.models import User
 from core.pages.navigation import register, register_start_page
 from core.registry import newest_id, registry
@@ -26,4 +27,7 @@ register_start_page(start_page)
 register_reader(read_api_list)
 registry.register_sample(
     "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))
+)
+register_personal_data(
+    "saved_views", _("Saved views"), lambda user: user.account.saved_views.filter(owner_id=user.id, shared=False)
 )

@@ -1,11 +1,13 @@
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from django.db.models import Model, OuterRef, QuerySet
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import actions as audit
+from accounts.erasure.personal_data import CUSTOMERS, register
 from accounts.hosts.requests import UserRequest
 from core.errors import FieldError
 from core.registry import Sample, newest_id, registry
@@ -14,6 +16,7 @@ from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.resources.models import ExternallyIdentified
 from team.merges.models import MODELS, NOT_RESTORABLE, Merge
+from team.timeline.models import TimelineEntry
 
 
 def second_newest(resource: str) -> Sample:
@@ -53,3 +56,16 @@ def refuse_restore(*, rows: Sequence[ExternallyIdentified], **_options: object) 
     """Raise FieldError if a row is in the trash because it was merged: undoing the merge restores it with its linked rows."""
     if (merge := Merge.objects.of_merged(rows).active().first()) is not None:
         raise FieldError(merge.resource, NOT_RESTORABLE[merge.resource], "merged", {"id": merge.kept_id})
+
+
+def entries_of_merges(row: Any) -> QuerySet[TimelineEntry]:
+    """Return the entries of other rows that name a row that was merged into them."""
+    merges = row.account.merges.filter(**{f"merged_{row.api_resource.key}_id": row.id})
+    return TimelineEntry.objects.filter(
+        account_id=row.account_id,
+        kind__in=("merge", "merge_undone"),
+        data__merge_id__in=list(merges.values_list("id", flat=True)),
+    )
+
+
+register("entries_of_merges", _("Entries about merges"), entries_of_merges, subjects=CUSTOMERS)

@@ -2,6 +2,7 @@ from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import actions as audit
+from accounts.erasure.personal_data import register as register_personal_data
 from accounts.hosts.requests import PageRequest
 from accounts.users.models import User, access_ended
 from core.pages.navigation import register
@@ -26,3 +27,8 @@ register_task_route("team-task")
 @receiver(access_ended)
 def end_calendar(sender: type[User], user: User, **kwargs: object) -> None:
     CalendarFeed.objects.filter(account_id=user.account_id, user_id=user.id).delete()
+
+
+register_personal_data(
+    "calendar_feeds", _("Calendar addresses"), lambda user: user.account.calendar_feeds.filter(user_id=user.id)
+)

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 
+from accounts.erasure.erasing import Receipt
 from accounts.mail.sending import sign_link
 from accounts.profile import pages as profile
 from accounts.sessions.models import Session
@@ -330,6 +331,14 @@ def of_comment(action: str) -> Callable[[World], str]:
 def of_record(collection: str, end: str = "") -> Callable[[World], str]:
     """Return a function for the path of the client, contact or deal of the world."""
     return lambda world: f"/app/{collection.removeprefix('trashed_')}/{world.records[collection]}{end}"
+
+
+def receipt_path(world: World) -> str:
+    receipt = Receipt(world.account.id, "user", 16, 15, at="2026-11-21T12:00:00+00:00")
+    receipt.erased.update(sessions=2, notifications=14, mentions=1)
+    receipt.kept.update(posts=3, comments=1)
+    receipt.report("post", 12)
+    return f"/app/erasure?{urlencode({'receipt': receipt.signed()})}"
 
 
 def of_import(state: str, end: str = "") -> Callable[[World], str]:
@@ -660,6 +669,8 @@ PAGES = [
     PageCase("app/profile/posts", "alice", path="/app/profile/posts?list=votes", state="empty"),
     PageCase("app/profile/security", "carol"),
     PageCase("app/profile/security", "dan", state="without a password"),
+    PageCase("app/erasure", path=receipt_path),
+    PageCase("app/erasure", path="/app/erasure?receipt=x", status=404, state="invalid link"),
     PageCase("app/profile/email", "carol", path=lambda world: world.link("/app/profile/email", profile.EMAIL)),
     PageCase("app/account/api", "bob"),
     PageCase("app/account/api", "bob", prepare=make_a_token, state="with a new token"),

@@ -365,6 +365,7 @@ TABLE = [
     Row("PUT", "app/account.json", settings, admins_only=True),
     Row("GET", "app/users/<id:id>.json"),
     Row("PUT", "app/users/<id:id>.json", user_group, foreign=["group_id"], admins_only=True),
+    Row("DELETE", "app/users/<id:id>.json", admins_only=True),
     Row("DELETE", "app/users/<id:id>/sessions.json", admins_only=True),
     Row("GET", "app/groups.json"),
     Row("POST", "app/groups.json", group, team=201, admins_only=True),

@@ -17,6 +17,8 @@ from django.utils.translation import gettext as _
 from accounts.account.models import Account
 from accounts.attachments.models import Attachment, attached_files
 from accounts.attachments.uploading import upload_files
+from accounts.erasure.erasing import Receipt, erase_row
+from accounts.erasure.pages import redirect_to_receipt
 from accounts.layout.settings import parse_id
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
@@ -181,7 +183,7 @@ def _records(
 class CustomerPage(UserLinksMixin, RecordPage):
     """The base of the pages of clients and contacts: suggestions, votes and users belong to them."""
 
-    actions = {**RecordPage.actions, "vote": "vote"} | UserLinksMixin.link_actions
+    actions = {**RecordPage.actions, "vote": "vote", "erase": "erase"} | UserLinksMixin.link_actions
 
     @classmethod
     def annotated(cls, rows: QuerySet[Model], account: Account, access: Access) -> QuerySet[Model]:
@@ -201,6 +203,18 @@ class CustomerPage(UserLinksMixin, RecordPage):
             "vote_q": vote_q,
             "suggestions": find_suggestions(self.request, vote_q) if vote_q else [],
         }
+
+    def erase(self, id: int) -> HttpResponse:
+        """Erase the customer at once, live or in the trash."""
+        receipts: list[Receipt] = []
+
+        def act() -> None:
+            row = self.lock(id)
+            row.account = self.request.account
+            receipts[:] = [erase_row(row, by=self.request.user)]
+
+        self.perform(act)
+        return redirect_to_receipt(receipts[0])
 
     def vote(self, id: int) -> HttpResponse:
         """Cast the vote of the customer for a suggestion."""

@@ -1,0 +1,100 @@
+from functools import partial
+from typing import Any
+
+from django.db.models import QuerySet
+from django.dispatch import receiver
+from django.utils.translation import gettext_lazy as _
+
+from accounts.erasure.erasing import Receipt, mention_of_deleted, user_erasing
+from accounts.erasure.personal_data import CUSTOMERS, register
+from accounts.mentions.parsing import replace_mentions_in
+from accounts.users.models import User
+from forum.activities.models import Activity
+from forum.posts.models import Post
+from forum.texts.markdown import render
+
+register("notifications", _("Notifications"), lambda user: user.account.notifications.filter(user_id=user.id))
+register(
+    "sign_ups",
+    _("News of the sign-up"),
+    lambda user: user.account.activities.filter(user_id=user.id, kind=Activity.Kind.SIGN_UP),
+)
+register("follows", _("Followed suggestions"), lambda user: user.account.follows.filter(user_id=user.id))
+register("forum_members", _("Memberships of forums"), lambda user: user.account.forum_members.filter(user_id=user.id))
+register("content_reports", _("Reports of texts"), lambda user: user.account.content_reports.filter(user_id=user.id))
+register(
+    "forum_addresses",
+    _("E-mail on lists of forums"),
+    lambda user: user.account.forum_addresses.filter(address_key=user.email_key),
+)
+OF_AUTHORS = {
+    "posts": _("Suggestions and tasks"),
+    "votes": _("Votes"),
+    "proxy_votes": _("Votes for customers"),
+    "status_changes": _("Changes of statuses"),
+    "comment_versions": _("Earlier texts of comments"),
+}
+
+
+def rows_of_author(key: str, user: User) -> QuerySet[Any, Any]:
+    rows: QuerySet[Any, Any] = getattr(user.account, key).filter(user_id=user.id)
+    return rows
+
+
+for key, label in OF_AUTHORS.items():
+    register(key, label, partial(rows_of_author, key), is_erased=False)
+register(
+    "comments",
+    _("Comments"),
+    lambda user: user.account.comments(manager="with_withdrawn").filter(user_id=user.id),
+    is_erased=False,
+)
+register(
+    "proxy_votes",
+    _("Votes for customers"),
+    lambda row: row.account.proxy_votes.filter(**{f"{row.api_resource.key}_id": row.id}),
+    subjects=CUSTOMERS,
+)
+
+
+@receiver(user_erasing)
+def erase_from_forum(*, user: User, by: User, receipt: Receipt, deletes_texts: bool, **_options: object) -> None:
+    if deletes_texts:
+        delete_texts(user, by, receipt)
+    account, name = user.account, mention_of_deleted(user.account)
+    comments = account.comments(manager="with_withdrawn").all()
+    changed = replace_mentions_in(account.posts.all(), "title", user, name)
+    changed += replace_mentions_in(account.posts.all(), "content", user, name, content_html=render)
+    changed += replace_mentions_in(account.posts.all(), "response", user, name, response_html=render)
+    changed += replace_mentions_in(account.status_changes.all(), "response", user, name, response_html=render)
+    changed += replace_mentions_in(comments, "comment", user, name, comment_html=render)
+    changed += replace_mentions_in(account.comment_versions.all(), "text", user, name)
+    receipt.erased["mentions"] += changed
+
+
+def delete_texts(user: User, by: User, receipt: Receipt) -> None:
+    """Delete the suggestions of the user without other participants, and their comments. Those of merged suggestions stay."""
+    account = user.account
+    own = account.posts.without_tasks().filter(user_id=user.id)
+    for post in list(own.order_by("id").locked()):
+        if not post.has_other_participants():
+            receipt.erased["posts"] += delete_post(post, by, receipt)
+    comments = account.comments(manager="with_withdrawn").filter(user_id=user.id)
+    posts = account.posts.filter(id__in=comments.order_by().values("post_id"), duplicate_from_id=None)
+    for post in list(posts.order_by("id").locked()):
+        post.account = account
+        for comment in comments.filter(post_id=post.id).order_by("id"):
+            receipt.erased["comments"] += 1
+            if comment.withdrawn_at is None:
+                post.erase_comment(comment)
+            else:
+                # The post does not count it.
+                comments.filter(id=comment.id).delete()
+
+
+def delete_post(post: Post, by: User, receipt: Receipt) -> int:
+    if post.trashed_at is None:
+        post.trash(by=by)
+        receipt.report("post", post.id)
+    number: int = post.account.posts.filter(id=post.id).erase_one()
+    return min(number, 1)
