@@ -2085,6 +2085,37 @@ CREATE TABLE public.team_messagerecipient (
 );
 ALTER TABLE ONLY public.team_messagerecipient ALTER COLUMN account_id SET (n_distinct=2);
 
+CREATE TABLE public.team_movedrow (
+    move_in_id bigint NOT NULL,
+    kind character varying(255) NOT NULL,
+    source character varying(255) NOT NULL,
+    target bigint NOT NULL,
+    taken jsonb NOT NULL,
+    written jsonb NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.team_movedrow ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.team_movein (
+    id bigint NOT NULL,
+    author_id bigint NOT NULL,
+    address character varying(255) NOT NULL,
+    forum character varying(255) NOT NULL,
+    credentials text NOT NULL,
+    state character varying(255) NOT NULL,
+    failure text NOT NULL,
+    run integer NOT NULL,
+    "position" jsonb NOT NULL,
+    attempts integer NOT NULL,
+    counts jsonb NOT NULL,
+    report jsonb NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    finished_at timestamp with time zone,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.team_movein ALTER COLUMN account_id SET (n_distinct=2);
+
 CREATE TABLE public.team_postbacker (
     account_id bigint NOT NULL,
     post_id bigint NOT NULL,
@@ -2442,6 +2473,9 @@ ALTER TABLE ONLY public.accounts_host
 ALTER TABLE ONLY public.accounts_invitation
     ADD CONSTRAINT invitation_email_unique UNIQUE (account_id, email_key);
 
+ALTER TABLE ONLY public.team_movein
+    ADD CONSTRAINT move_in_address_unique UNIQUE (account_id, address);
+
 ALTER TABLE ONLY public.forum_notification
     ADD CONSTRAINT notification_unique UNIQUE (account_id, activity_id, user_id);
 
@@ -2519,6 +2553,12 @@ ALTER TABLE ONLY public.team_message
 
 ALTER TABLE ONLY public.team_messagerecipient
     ADD CONSTRAINT team_messagerecipient_pkey PRIMARY KEY (account_id, message_id, email_key);
+
+ALTER TABLE ONLY public.team_movedrow
+    ADD CONSTRAINT team_movedrow_pkey PRIMARY KEY (account_id, move_in_id, kind, source);
+
+ALTER TABLE ONLY public.team_movein
+    ADD CONSTRAINT team_movein_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.team_postbacker
     ADD CONSTRAINT team_postbacker_pkey PRIMARY KEY (account_id, post_id, client_id);
@@ -2833,6 +2873,8 @@ CREATE INDEX message_recipient_client ON public.team_messagerecipient USING btre
 CREATE INDEX message_recipient_contact ON public.team_messagerecipient USING btree (account_id, contact_id) WHERE (contact_id IS NOT NULL);
 
 CREATE INDEX message_recipient_waiting ON public.team_messagerecipient USING btree (account_id, message_id, due_at) WHERE ((state)::text = ANY ((ARRAY['pending'::character varying, 'sending'::character varying])::text[]));
+
+CREATE INDEX move_in_running ON public.team_movein USING btree (updated_at) WHERE ((state)::text = 'running'::text);
 
 CREATE INDEX note_by_change ON public.crm_note USING btree (account_id, updated_at, id) WHERE (trashed_at IS NULL);
 
@@ -3208,6 +3250,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.team_import FOR EACH ROW WHEN ((n
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_merge FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_message FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.team_movein FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_savedview FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -3797,6 +3841,18 @@ ALTER TABLE ONLY public.team_messagerecipient
 
 ALTER TABLE ONLY public.team_messagerecipient
     ADD CONSTRAINT team_messagerecipient_message_id_fk FOREIGN KEY (account_id, message_id) REFERENCES public.team_message(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.team_movedrow
+    ADD CONSTRAINT team_movedrow_account_id_d768a470_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.team_movedrow
+    ADD CONSTRAINT team_movedrow_move_in_id_fk FOREIGN KEY (account_id, move_in_id) REFERENCES public.team_movein(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.team_movein
+    ADD CONSTRAINT team_movein_account_id_a7f17b45_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.team_movein
+    ADD CONSTRAINT team_movein_author_id_fk FOREIGN KEY (account_id, author_id) REFERENCES public.accounts_user(account_id, id);
 
 ALTER TABLE ONLY public.team_postbacker
     ADD CONSTRAINT team_postbacker_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
