@@ -1,7 +1,7 @@
 """The file with everything that the account keeps about a person, as JSON."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from tempfile import TemporaryFile
 from typing import IO, Any
 
@@ -21,6 +21,23 @@ from core.registry import registry
 
 # The rows that are read together.
 CHUNK_ROWS = 500
+# What members read about themselves.
+PUBLIC_COLUMNS = (
+    *(
+        "id",
+        "login",
+        "email",
+        "name",
+        "role",
+        "description",
+        "www",
+        "language",
+        "time_zone",
+        "last_login",
+        "created_at",
+    ),
+    *("updated_at", "notification", "shows_votes", "delivery", "digest_hour", "digest_weekday", "shortcuts"),
+)
 # The columns that derive from others, and those of the service.
 DERIVED = ("_key", "_skeleton")
 
@@ -32,24 +49,29 @@ def columns_of(model: type[Model]) -> list[str]:
     return [name for name in names if not name.endswith(DERIVED) and not name.startswith("search_")]
 
 
-def read_rows(rows: "QuerySet[Any, Any]") -> Iterator[dict[str, Any]]:
-    values, start = rows.order_by("pk").values(*columns_of(rows.model)), 0
+def read_rows(rows: "QuerySet[Any, Any]", columns: Iterable[str]) -> Iterator[dict[str, Any]]:
+    values, start = rows.order_by("pk").values(*columns), 0
     while chunk := list(values[start : start + CHUNK_ROWS]):
         yield from chunk
         start += CHUNK_ROWS
 
 
-def write_person(person: Any, file: IO[bytes]) -> None:
-    """Write a JSON object: the row of the person, and the rows of each kind."""
+def write_person(person: Any, file: IO[bytes], *, is_for_team: bool) -> None:
+    """Write a JSON object: the row of the person, and the rows of each kind. Members get no column that only the team may read."""
 
     def dump(value: object) -> bytes:
         return json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False).encode()
 
-    row = type(person)._base_manager.filter(pk=person.pk).values(*columns_of(type(person))).get()
+    columns: Iterable[str] = columns_of(type(person)) if is_for_team else PUBLIC_COLUMNS
+    row = type(person)._base_manager.filter(pk=person.pk).values(*columns).get()
     file.write(b'{"%s": ' % person._meta.model_name.encode() + dump(row))
     for data in personal_data_of(person):
+        rows = data.rows(person) if is_for_team else data.rows(person).filter(data.public_rows)
+        columns = columns_of(rows.model) if is_for_team else data.public_columns
+        if not columns:
+            continue
         file.write(b",\n" + dump(data.key) + b": [")
-        for number, values in enumerate(read_rows(data.rows(person))):
+        for number, values in enumerate(read_rows(rows, columns)):
             file.write((b",\n" if number else b"\n") + dump(values))
         file.write(b"]")
     file.write(b"}\n")
@@ -77,7 +99,7 @@ class PersonFilePage(Page):
         throttling.count_export(request)
         record(request.account.id, "export.started", resource=self.kind, id=id)
         file = TemporaryFile()  # noqa: SIM115, the response closes it
-        write_person(person, file)
+        write_person(person, file, is_for_team=request.user.is_team)
         file.seek(0)
         headers = {"Cache-Control": "private, no-store"}
         name = f"{self.kind}-{id}.json"

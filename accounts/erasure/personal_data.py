@@ -37,6 +37,10 @@ class PersonalData:
     is_erased: bool
     # Delete rows, and return their number.
     delete: Callable[[Any], int]
+    # The columns that members may read in the file about themselves. Without any, they get none of the rows.
+    public_columns: tuple[str, ...]
+    # The condition of the rows that members may read: who was in the team before has written others.
+    public_rows: Q
 
 
 CUSTOMERS = ("client", "contact")
@@ -52,8 +56,10 @@ def register(
     subjects: tuple[str, ...] = ("user",),
     is_erased: bool = True,
     delete: Callable[[Any], int] = delete_rows,
+    public_columns: tuple[str, ...] = (),
+    public_rows: Q = Q(),  # noqa: B008, it never changes
 ) -> None:
-    _registered.append(PersonalData(key, label, rows, subjects, is_erased, delete))
+    _registered.append(PersonalData(key, label, rows, subjects, is_erased, delete, public_columns, public_rows))
 
 
 def linked_to(customer: Any) -> Q:

@@ -15,9 +15,16 @@ from core.sealing import SealError, unseal
 register_label("user", _("User"))
 register_label("queued_emails", _("E-mails that were not sent yet"))
 register_label("mentions", _("Texts with a mention"))
-register("sessions", _("Sessions"), lambda user: user.sessions.all())
+register(
+    "sessions", _("Sessions"), lambda user: user.sessions.all(), public_columns=("id", "agent", "created_at", "seen_at")
+)
 register("stored_answers", _("Stored answers of the API"), lambda user: stored_answers(user))
-register("tokens", _("API tokens"), lambda user: user.tokens.all())
+register(
+    "tokens",
+    _("API tokens"),
+    lambda user: user.tokens.all(),
+    public_columns=("id", "label", "created_at", "last_used_at"),
+)
 register("invitations", _("Invitations"), lambda user: user.account.invitations.filter(invited_by_id=user.id))
 register("sign_in_codes", _("Sign-in codes"), lambda user: user.account.sign_in_codes.filter(email__iexact=user.email))
 register(
@@ -31,6 +38,7 @@ register(
     _("Attachments"),
     lambda user: user.account.attachments.exclude(row_id=None).filter(user_id=user.id),
     is_erased=False,
+    public_columns=("id", "resource", "created_at"),
 )
 register(
     "attachments",

@@ -1,7 +1,7 @@
 from functools import partial
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
@@ -13,27 +13,44 @@ from forum.activities.models import Activity
 from forum.posts.models import Post
 from forum.texts.markdown import render
 
-register("notifications", _("Notifications"), lambda user: user.account.notifications.filter(user_id=user.id))
+register(
+    "notifications",
+    _("Notifications"),
+    lambda user: user.account.notifications.filter(user_id=user.id),
+    public_columns=("id", "reason", "created_at", "read_at"),
+)
 register(
     "sign_ups",
     _("News of the sign-up"),
     lambda user: user.account.activities.filter(user_id=user.id, kind=Activity.Kind.SIGN_UP),
 )
-register("follows", _("Followed suggestions"), lambda user: user.account.follows.filter(user_id=user.id))
+register(
+    "follows",
+    _("Followed suggestions"),
+    lambda user: user.account.follows.filter(user_id=user.id),
+    public_columns=("post_id", "is_following", "created_at"),
+)
 register("forum_members", _("Memberships of forums"), lambda user: user.account.forum_members.filter(user_id=user.id))
-register("content_reports", _("Reports of texts"), lambda user: user.account.content_reports.filter(user_id=user.id))
+register(
+    "content_reports",
+    _("Reports of texts"),
+    lambda user: user.account.content_reports.filter(user_id=user.id),
+    public_columns=("id", "post_id", "comment_id", "reason", "note", "created_at"),
+)
 register(
     "forum_addresses",
     _("E-mail on lists of forums"),
     lambda user: user.account.forum_addresses.filter(address_key=user.email_key),
 )
 OF_AUTHORS = {
-    "posts": _("Suggestions and tasks"),
-    "votes": _("Votes"),
-    "proxy_votes": _("Votes for customers"),
-    "status_changes": _("Changes of statuses"),
-    "comment_versions": _("Earlier texts of comments"),
+    "votes": (_("Votes"), ("post_id", "created_at")),
+    "proxy_votes": (_("Votes for customers"), ()),
+    "status_changes": (_("Changes of statuses"), ()),
+    "comment_versions": (_("Earlier texts of comments"), ()),
 }
+
+# The post of a comment.
+OF_COMMENT = Post.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("post_id"))
 
 
 def rows_of_author(key: str, user: User) -> QuerySet[Any, Any]:
@@ -41,13 +58,23 @@ def rows_of_author(key: str, user: User) -> QuerySet[Any, Any]:
     return rows
 
 
-for key, label in OF_AUTHORS.items():
-    register(key, label, partial(rows_of_author, key), is_erased=False)
+register(
+    "posts",
+    _("Suggestions and tasks"),
+    partial(rows_of_author, "posts"),
+    is_erased=False,
+    public_columns=("id", "category_id", "title", "content", "agent", "created_at", "updated_at"),
+    public_rows=Q(category_id__isnull=False),
+)
+for key, (label, columns) in OF_AUTHORS.items():
+    register(key, label, partial(rows_of_author, key), is_erased=False, public_columns=columns)
 register(
     "comments",
     _("Comments"),
     lambda user: user.account.comments(manager="with_withdrawn").filter(user_id=user.id),
     is_erased=False,
+    public_columns=("id", "post_id", "comment", "agent", "created_at", "updated_at"),
+    public_rows=Q(internal=False) & Q(Exists(OF_COMMENT.without_tasks())),
 )
 register(
     "proxy_votes",

@@ -1,6 +1,6 @@
 """The file with everything about a person."""
 
-from tests.support.factories import make_client, make_note, make_post, make_token
+from tests.support.factories import make_client, make_note, make_post, make_task, make_token
 
 
 def test_it_works(acme):
@@ -16,6 +16,9 @@ def test_it_works(acme):
         "email": carol.email,
         "role": "member",
     }
+    # What only the team may read of a suggestion is not in the file of a member.
+    assert not {"client_id", "vote_weight", "additional_fields", "responsible_id", "priority"} & {*data["posts"][0]}
+    assert not {"user_links", "notes", "proxy_votes"} & {*data}
     assert not {"password", "digest", "login_key", "login_skeleton"} & {*data["user"], *data["tokens"][0]}
     assert [(row["id"], row["content"]) for row in data["posts"]] == [(post.id, "At night.")]
     assert acme.account.audit_entries.filter(action="export.started", actor_id=carol.id).exists()
@@ -38,3 +41,21 @@ def test_it_rejects_other_readers_and_unknown_people(acme):
         (acme.alice, "users/999999", 404),
     ):
         acme.page(reader).get(f"/app/{path}/data", status=status)
+
+
+def test_a_former_agent_does_not_get_what_the_team_reads(acme):
+    bob = acme.bob
+    post = make_post(bob, "Dark mode")
+    post.comment(by=bob, text="For all")
+    post.comment(by=bob, text="For the team", internal=True)
+    task = make_task(bob, "Call them")
+    task.comment(by=bob, text="On the task")
+    make_note(bob, "They called", client_id=make_client(bob).id)
+    bob.change(role="member")
+    data = acme.page(bob).get(f"/app/users/{bob.id}/data").json
+    assert [row["title"] for row in data["posts"]] == ["Dark mode"]
+    assert [row["comment"] for row in data["comments"]] == ["For all"]
+    assert "notes" not in data
+    data = acme.page(acme.alice).get(f"/app/users/{bob.id}/data").json
+    assert [row["title"] for row in data["posts"]] == ["Dark mode", "Call them"]
+    assert [row["comment"] for row in data["comments"]] == ["For all", "For the team", "On the task"]
