@@ -170,8 +170,8 @@ RECORD_FOCUS = """([part, stops]) => {
     .filter((element) => !element.closest("[inert]"))
     .filter((element) => element.type !== "radio" || !groups.has(element.name) && groups.add(element.name))
     .map((element, number) => {
-      element.dataset.number = number;
-      if (element.type === "radio") document.getElementsByName(element.name).forEach((each) => { each.dataset.number = number; });
+      const group = element.type === "radio" ? document.getElementsByName(element.name) : [element];
+      for (const each of group) if (each.type === element.type) each.dataset.number = number;
       return element.outerHTML.slice(0, 120);
     });
   window.reached = new Map();
