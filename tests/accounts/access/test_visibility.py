@@ -9,14 +9,17 @@ from accounts.access.models import Group
 from accounts.users.models import User
 from team.backers.api import LIMITED
 from team.bulk.models import BulkChange
+from team.exports.models import Export
 from tests.support import page_routes
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import (
+    make_attachment,
     make_client,
     make_contact,
     make_contact_list,
     make_deal,
     make_field_definition,
+    make_import,
     make_message,
     make_note,
     make_post,
@@ -334,6 +337,11 @@ def pages(world):
             "notes": make_note(user, f"{label} note", client_id=rows.client).id,
             "merges": account.merges.merge(account, "client", *merged, {}, by=acme.alice).id,
             "bulk_changes": BulkChange.start(account, by=user, ids=[rows.client], **change).id,
+            "imports": make_import(user, f"Name\n{label} imported\n", name=f"{label}.csv").id,
+            "exports": Export.start(
+                account, by=user, resource="client", query=f"q={label}", options={"language": "en"}
+            ).id,
+            "attachments": make_attachment(user, "client", account.clients.get(id=rows.client), f"{label}.txt").id,
             "messages": make_message(user, f"{label} message").id,
             "views": make_saved_view(user, f"{label} view", shared=False).id,
             # These are the same for the whole team, or for admins alone.
@@ -367,6 +375,8 @@ RECORD_PAGES = [
     route
     for route in PAGE_ROUTES
     if any(route.startswith(f"app/{kind}/<id:id>") for kind in ("clients", "contacts", "deals", "tasks"))
+    # No agent has the file about a person.
+    and not route.endswith("/data")
 ]
 
 
