@@ -16,6 +16,7 @@ ARGUMENTS = {
     "kind": "Import",
     "batch_id": 1,
     "import_id": 1,
+    "move_in_id": 1,
     "check_id": "x",
     "export_id": 1,
     "message_id": 1,

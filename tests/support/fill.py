@@ -18,7 +18,7 @@ from forum.notifications.models import NotificationReason
 from team.backers.models import process_batch
 from team.bulk.models import BulkChange
 from team.exports.models import Export
-from team.imports.models import Import
+from team.imports.models import Import, ImportKey
 from tests.support.factories import (
     make_attachment,
     make_category,
@@ -29,6 +29,7 @@ from tests.support.factories import (
     make_delivery,
     make_draft,
     make_field_definition,
+    make_import,
     make_message,
     make_note,
     make_post,
@@ -180,6 +181,11 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     process_batch(account.id)
     # Its author alone sees it.
     owner = account.users.filter(role=User.Role.OWNER).get()
+    started = make_import(owner, f"Name,Discount\n{label} new,1\n{label} wrong,many\n", started=True)
+    assert (started.created, started.faults) == (1, 1)
+    ImportKey.objects.create(account=account, import_id=started.id, kind="client", key=label)
+    move_in = account.move_ins.create(author_id=owner.id, address=f"https://{label}.example.com", state="done", run=1)
+    move_in.moved_rows.create(account=account, kind="client", source="1", target=client.id)
     upload = Import.upload(
         account, by=owner, name="clients.csv", chunks=[f"Name\n{label}\n".encode()], kinds=["client"]
     )

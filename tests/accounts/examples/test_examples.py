@@ -30,9 +30,26 @@ OPERATIONS = {
 }
 # The kinds of rows whose ids examples have.
 # The rows of which an example shows the id, beside those of resources.
-KINDS_OF_IDS = ("attachments", "bulk_changes", "merges", "notifications", "saved_views", "users", "webhooks")
-# Only a partner may create accounts; no bulk change and no message is running; a message is sent with its own number of recipients.
-NOT_RUNNABLE = ("create_account", "cancel_bulk_change", "cancel_message", "send_message")
+KINDS_OF_IDS = (
+    "attachments",
+    "bulk_changes",
+    "exports",
+    "imports",
+    "merges",
+    "notifications",
+    "saved_views",
+    "users",
+    "webhooks",
+)
+# Only a partner may create accounts; no bulk change or message is running; the import is not started; a message is sent with its own number of recipients.
+NOT_RUNNABLE = (
+    "create_account",
+    "cancel_bulk_change",
+    "cancel_import",
+    "cancel_message",
+    "send_message",
+    "undo_import",
+)
 
 
 @pytest.fixture

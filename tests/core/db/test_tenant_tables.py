@@ -133,6 +133,8 @@ LINKS_OF_SEVERAL_TABLES = {
     ("accounts_auditentry", "actor_id"),
     ("accounts_auditentry", "target_id"),
     ("accounts_attachment", "row_id"),
+    # An import or a move from an older server.
+    ("core_change", "import_id"),
 }
 
 
@@ -174,7 +176,7 @@ def test_the_database_rejects_links_between_accounts(acme, other):
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host is never
 # returned. Workers look up rows of all accounts: due followers, notifications, reminders and revenue changes, old entries of the logs of
-# webhooks, bulk changes that are active or old, messages that are being sent, and expired files.
+# webhooks, bulk changes, imports and exports that are active or old, moves that are running, messages that are being sent, and expired files.
 WITHOUT_ACCOUNT = {
     "host_name_unique",
     "apitoken_digest_unique",
@@ -189,6 +191,12 @@ WITHOUT_ACCOUNT = {
     "message_active",
     "bulk_change_by_creation",
     "bulk_change_active",
+    "import_active",
+    "import_by_creation",
+    "import_draft",
+    "export_running",
+    "export_expired",
+    "move_in_running",
 }
 
 
