@@ -20,6 +20,8 @@ MODULES_WITH_PATHS = {
     "forum/forums/pages/robots.py": "prefixes for search engines",
     "forum/xml/documents.py": "operations of the OpenAPI document",
     "team/reports/api.py": "operations of the OpenAPI document",
+    "team/move_in/pages.py": "paths of the older server",
+    "team/move_in/reading.py": "paths of the older server",
 }
 # A page for a browser, and a document for a program.
 ROUTES_OF_TWO_FORMATS = {"forum-home", "forum-category"}

@@ -408,8 +408,8 @@ def test_jobs_of_accounts_do_not_delay_periodic_jobs():
     assert {name for name, job in jobs.items() if job.queue == PERIODIC_QUEUE} == periodic
     assert queues["default"].max_running == 2
     long = {job.name for job in jobs.values() if not job.period and job.time_limit > 60 and job.time_slice is None}
-    # An e-mail waits for the mail server. A file can't be continued, so files have a queue of their own.
-    assert {jobs[name].queue for name in long} == {MAIL_QUEUE, write_export.queue}
+    # An e-mail waits for the mail server. Writing a file, or reading one, can't be continued, so it has another queue.
+    assert {jobs[name].queue for name in long} == {MAIL_QUEUE, write_export.queue, run_batch.queue}
     # Tests of a webhook leave a thread for other accounts.
     for name in (send_test.queue, resend.queue, write_export.queue):
         assert (queues[name].max_running, queues[name].threads) == (1, 2)

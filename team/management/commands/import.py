@@ -23,7 +23,9 @@ def read_settings(text: str) -> dict[str, Any]:
         values = json.loads(text)
         ImportSettings.from_json(values)
     except (ValueError, TypeError):
-        raise ArgumentTypeError("write the settings as the JSON of PUT /app/imports/{id}.json") from None
+        raise ArgumentTypeError(
+            "write the settings as a JSON object, with the fields of an import in the Account API"
+        ) from None
     return dict(values)
 
 
