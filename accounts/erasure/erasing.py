@@ -33,7 +33,7 @@ ERASED_DOMAIN = "deleted.invalid"
 
 @dataclass
 class Receipt:
-    """What an erasure did, without personal data."""
+    """The result of an erasure, without personal data."""
 
     account_id: int
     resource: str

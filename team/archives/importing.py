@@ -103,7 +103,7 @@ DERIVE = (
 
 @dataclass
 class ImportReport:
-    """What an import did, or would do."""
+    """The result of an import, or of its check."""
 
     # The numbers of rows by the name of their file.
     rows: dict[str, int] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What the archive of an account contains: its tables, in the order in which they are imported, and what is left out, with the reasons.
+"""The contents of the archive of an account: its tables, in the order in which they are imported, and those that are left out, with the reasons.
 
 A test compares this module with the database: each table with a column `account_id` is in `TABLES` or in `LEFT_OUT`.
 """

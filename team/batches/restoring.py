@@ -78,7 +78,7 @@ class RowChange(NamedTuple):
 
 @dataclass
 class Restoration:
-    """What is assigned to a row, and the reasons for the fields that keep their value, by name."""
+    """The values to assign to a row, and the reasons for the fields that keep their value, by name."""
 
     row: Any
     values: dict[str, Any] = field(default_factory=dict)

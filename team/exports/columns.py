@@ -12,7 +12,7 @@
 - The sums of the deals of a client are those in the currency of the account. A third column has the sums in other currencies as a text.
 
 `columns_by_heading` returns the columns under their keys and under their labels in all languages, so that the import recognizes the headings of a
-file whoever exported it. For values, see `team.exports.formats`.
+file from any exporter. For values, see `team.exports.formats`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

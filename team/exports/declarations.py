@@ -1,4 +1,4 @@
-"""What can be exported: the lists of the team's pages, and further kinds of rows that have no list with columns.
+"""The kinds of exports: the lists of the team's pages, and further kinds of rows that have no list with columns.
 
 The fields of the lists are those of `team.lists.declarations`, so this module declares only the fields of the further kinds.
 """
