@@ -104,7 +104,6 @@ def test_migrations_import_nothing_of_the_project():
     assert {"accounts", "core", "tests"} <= ROOMS
 
 
-@pytest.mark.soak
 @pytest.mark.django_db(transaction=True)
 def test_migrations_lock_tables_only_briefly():
     """The initial migrations create tables, which have no rows yet."""

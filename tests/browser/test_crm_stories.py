@@ -6,7 +6,6 @@ Each story has one combination of browser, device, theme and language. Together 
 import re
 from datetime import timedelta
 
-import pytest
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import override, pgettext
@@ -21,9 +20,6 @@ from tests.support.factories import make_client, make_contact, make_deal, make_n
 from tests.support.jobs import run_jobs
 from tests.support.operating import Combination, Operator, in_combination
 from tests.support.people import at, messages_on
-
-# Long by nature. `tests/browser` has the page tests and the other stories for each change.
-pytestmark = pytest.mark.soak
 
 # A change of more rows than a batch runs in a job.
 BATCH_SIZE, NUMBER_OF_ROWS = 10, 35

@@ -238,7 +238,6 @@ def test_a_lost_database_connection_causes_503(acme, error):
             assert response.headers["Retry-After"] == "5"
 
 
-@pytest.mark.soak
 @table(("method", "path"), [route for route in ROUTES if route[0] in ("POST", "PUT", "PATCH")])
 @settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
@@ -290,7 +289,6 @@ HOSTILE_ELEMENTS = [
 ]
 
 
-@pytest.mark.soak
 def test_hostile_values_get_a_valid_response(acme):
     """Send each value in each field alone, because a rejected one would hide another."""
     path = f"/app/posts/{make_post(acme.alice).id}.xml".encode()
