@@ -41,7 +41,7 @@ class Mode(StrEnum):
 
 
 class Unknown(StrEnum):
-    """What happens to a choice or a status that does not exist."""
+    """The treatment of a choice or a status that does not exist."""
 
     CREATE = "create"
     SKIP = "skip"

@@ -277,7 +277,7 @@ class ImportPage(ActionsPage):
 
 
 class ImportPreviewPage(ActionsPage):
-    """What an import would do: the first rows field by field, and the check of all rows."""
+    """The preview of an import: the first rows field by field, and the check of all rows."""
 
     template_name = "team/import_pages/preview.html"
     actions = {"import": "start"}

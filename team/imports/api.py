@@ -126,7 +126,7 @@ class KindsField(ListField):
 
 
 class ProgressField(WireField):
-    """What the service tells about the file, in responses only."""
+    """A value about the file or the progress, in responses only."""
 
 
 class NewImportSerializer(ResourceSerializer):

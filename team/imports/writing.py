@@ -62,7 +62,7 @@ LINKS_OF_LINE = {
 
 @dataclass
 class RowOutcome:
-    """What a line does with a row. `names` are the fields that are recorded."""
+    """The change of a row by a line. `names` are the fields that are recorded."""
 
     line: Line
     kind: RowKind
@@ -77,7 +77,7 @@ class RowOutcome:
 
 @dataclass
 class PartOutcome:
-    """What the lines of a part did."""
+    """The result of the lines of a part."""
 
     rows: list[RowOutcome] = field(default_factory=list)
     faulty: list[Line] = field(default_factory=list)
@@ -111,7 +111,7 @@ class PartOutcome:
 
 @dataclass
 class PartContext:
-    """What the writers of the kinds share."""
+    """The base of the writers of the kinds."""
 
     account: Account
     user: User
