@@ -47,7 +47,8 @@ def execute(arguments: list[str], environment: dict[str, str]) -> tuple[float, i
 
 def measure_imports(number: int, directory: Path, environment: dict[str, str]) -> list[dict[str, object]]:
     """Return the results: the name of what was done, the seconds, the rows per second, and the peak memory in MiB."""
-    execute(["create_account", ACCOUNT, "--login", "bench", "--email", "bench@example.com"], environment)
+    owner = ["--login", "bench", "--email", "bench@example.com", "--password", "bench-password"]
+    execute(["create_account", ACCOUNT, *owner], environment)
     results = []
     file = directory / "clients.csv"
     for name, city, arguments in (
