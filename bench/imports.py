@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench.data import ROOT
+from bench.data import PASSWORD, ROOT
 
 COMMAND = [sys.executable, "manage.py"]
 ACCOUNT = "imports"
@@ -47,7 +47,7 @@ def execute(arguments: list[str], environment: dict[str, str]) -> tuple[float, i
 
 def measure_imports(number: int, directory: Path, environment: dict[str, str]) -> list[dict[str, object]]:
     """Return the results: the name of what was done, the seconds, the rows per second, and the peak memory in MiB."""
-    owner = ["--login", "bench", "--email", "bench@example.com", "--password", "bench-password"]
+    owner = ["--login", "bench", "--email", "bench@example.com", "--password", PASSWORD]
     execute(["create_account", ACCOUNT, *owner], environment)
     results = []
     file = directory / "clients.csv"

@@ -7,6 +7,7 @@ between tenant tables are composite (`account_id, client_id`), so that the datab
 
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 from django.apps import apps
@@ -45,7 +46,12 @@ class FoldedField(PlainField, models.TextField):
 def folded_fields(model: type[models.Model], names: Iterable[str]) -> set[str]:
     """Return the names of the folded fields of the model whose source is among the fields with these names."""
     names = set(names)
-    return {field.name for field in model._meta.fields if isinstance(field, FoldedField) and field.source in names}
+    return {name for name, source in _folded_sources(model).items() if source in names}
+
+
+@cache
+def _folded_sources(model: type[models.Model]) -> dict[str, str]:
+    return {field.name: field.source for field in model._meta.fields if isinstance(field, FoldedField)}
 
 
 def fold(text: str) -> str:

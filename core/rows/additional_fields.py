@@ -32,7 +32,7 @@ class _Decoder(json.JSONDecoder):
         super().__init__(parse_float=Decimal, **kwargs)
 
 
-def to_json(values: dict[str, object]) -> str:
+def to_json(values: object) -> str:
     return orjson.dumps(values, default=encode_decimal).decode()
 
 

@@ -6,6 +6,7 @@ after. So a part is carried out once, even if a worker is killed, and undo knows
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Self, cast
 
@@ -84,6 +85,18 @@ class RowResult:
     }
     DONE = (PENDING, CHANGED, CREATED, UNCHANGED, RESTORED)
     UNDONE = (CHANGED, CREATED)
+
+
+@dataclass(slots=True)
+class RecordedRow:
+    """What a batch records of a row, with the columns of `BatchRow`."""
+
+    resource: str
+    target: int
+    result: str
+    before: Mapping[str, Any] | None
+    after: Mapping[str, Any] | None
+    number: int = 0
 
 
 class BatchQuerySet(models.QuerySet[Any]):
@@ -420,35 +433,27 @@ class BatchRowQuerySet(models.QuerySet["BatchRow"]):
             "resource", "target"
         )
 
-    def record(self, batch: Batch, rows: "Sequence[BatchRow]") -> None:
+    def record(self, batch: Batch, rows: "Sequence[RecordedRow]") -> None:
         """Insert rows of a batch, or set the results and values of those that exist.
 
         A row that the batch has changed before keeps its former values from before the first change. A created row stays one.
         """
         if not rows:
             return
-        columns = [
-            [row.resource for row in rows],
-            [row.target for row in rows],
-            [row.number for row in rows],
-            [row.result for row in rows],
-            [None if row.before is None else to_json(row.before) for row in rows],
-            [None if row.after is None else to_json(row.after) for row in rows],
-        ]
         with connection.cursor() as cursor:
             cursor.execute(
                 f"""
                 INSERT INTO {self.model._meta.db_table} AS stored
                     (account_id, batch_id, resource, target, number, result, undo_result, before, after)
                 SELECT %s, %s, resource, target, number, result, '', before, after
-                FROM unnest(%s::text[], %s::bigint[], %s::int[], %s::text[], %s::jsonb[], %s::jsonb[])
-                    AS new (resource, target, number, result, before, after)
+                FROM json_to_recordset(%s::json)
+                    AS new (resource text, target bigint, number int, result text, before jsonb, after jsonb)
                 ON CONFLICT (account_id, batch_id, resource, target) DO UPDATE SET
                     result = CASE WHEN stored.result = 'created' THEN stored.result ELSE excluded.result END,
                     before = excluded.before || coalesce(stored.before, '{{}}'),
                     after = coalesce(stored.after, '{{}}') || excluded.after
                 """,  # noqa: S608
-                [batch.account_id, batch.id, *cast(list[Any], columns)],
+                [batch.account_id, batch.id, to_json(rows)],
             )
 
     def record_undo(self, batch: Batch, resource: str, results: Mapping[int, tuple[str, list[str]]]) -> None:

@@ -8,7 +8,7 @@ are added, and others stay.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from django.db.models import Field, Model, TextChoices
@@ -85,6 +85,7 @@ class Restoration:
     kept: dict[str, Kept] = field(default_factory=dict)
 
 
+@lru_cache(maxsize=1000)
 def split_name(name: str) -> tuple[str, str]:
     """Return the column and the key of a name such as `additional_fields[size]`. Other names have no key."""
     column, bracket, key = name.partition("[")

@@ -16,7 +16,7 @@ from accounts.users.models import User
 from core.db.tenancy import foreign_object
 from core.errors import FieldError, FieldErrors
 from core.rows.values import ValuesRow
-from team.batches.models import Batch, BatchRow, BatchRowQuerySet, RowResult
+from team.batches.models import Batch, BatchRow, BatchRowQuerySet, RecordedRow, RowResult
 from team.bulk.actions import ACTIONS, RESOURCES, Action, Outcome
 from team.lists.declarations import LISTS, RecordList
 
@@ -99,7 +99,7 @@ class BulkChange(Batch):
         results = self.find_missing(self.resource, ids, found, user)
         results |= {id: outcome.result for id, outcome in outcomes.items()}
         rows = [
-            BulkChangeRow(resource=self.resource, target=id, result=result, before=outcome.before, after=outcome.after)
+            RecordedRow(self.resource, id, result, outcome.before, outcome.after)
             for id, result in results.items()
             for outcome in [outcomes.get(id, Outcome(result))]
         ]

@@ -11,6 +11,7 @@ from core.errors import FieldErrors
 from core.registry import registry
 from core.rows.trimmed import name_key
 from crm.contacts.models import Contact, ContactList
+from crm.fields.api import DefinedFieldsSerializer
 from crm.fields.models import FieldDefinition
 from crm.resources.api.fields import BulkLookup
 from crm.resources.api.views import CRMViewSet, name_defined_field, nested
@@ -33,7 +34,8 @@ class CRMWriter(KindWriter):
         resource = registry[kind.resource]
         self.model = cast(type[CRMResource], resource.model)
         self.viewset = cast(type[CRMViewSet], resource.viewset)
-        self.serializer_class = self.viewset.serializer_class
+        self.serializer_class = cast(type[DefinedFieldsSerializer], self.viewset.serializer_class)
+        self.serializers: dict[tuple[Any, ...], DefinedFieldsSerializer] = {}
 
     def find_rows(self) -> Any:
         rows = getattr(self.account, f"{self.kind}s").live().accessible_to(self.user)
@@ -96,20 +98,26 @@ class CRMWriter(KindWriter):
 
     def validate(self, row: Any, data: dict[str, Any], *, is_new: bool) -> dict[str, Any]:
         created_at = data.pop("created_at", None)
-        context = {
-            "account": self.account,
-            "access": self.user.access,
-            "lookup": self.lookup,
-            "existing_ids": self.lookup.existing_ids,
-        }
-        serializer = self.serializer_class(
-            None if is_new else row, data=nested_values(data), partial=not is_new, context=context
-        )
         try:
-            values = serializer.read()
+            values = self.serializer(None if is_new else row, nested_values(data)).read()
         except FieldErrors as caught:
             raise FieldErrors(map(name_defined_field, caught.errors)) from None
         return {**values, "created_at": read_time(created_at)} if created_at and is_new else values
+
+    def serializer(self, row: Any, data: dict[str, Any]) -> DefinedFieldsSerializer:
+        """Return a serializer with the data. Lines with values of the same fields share one, because DRF copies the fields for each."""
+        key = (row is None, *data)
+        if key not in self.serializers:
+            context = {
+                "account": self.account,
+                "access": self.user.access,
+                "lookup": self.lookup,
+                "existing_ids": self.lookup.existing_ids,
+            }
+            self.serializers[key] = self.serializer_class(row, data=data, partial=row is not None, context=context)
+        serializer = self.serializers[key]
+        serializer.instance, serializer.initial_data = row, data
+        return serializer
 
     def assign_values(self, row: Any, values: dict[str, Any], *, is_new: bool) -> None:
         values = dict(values)

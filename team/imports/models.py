@@ -396,7 +396,7 @@ class Import(Batch):
         plan = self.plan()
         lines, last = self.read_lines(plan, self.PART_SIZE)
         outcome = self.write_lines(plan, lines, user)
-        self.batch_rows.record(self, outcome.batch_rows(ImportRow))
+        self.batch_rows.record(self, outcome.recorded_rows())
         self.record_faults(outcome.faulty)
         results = Counter(row.result for row in (*outcome.linked, *outcome.rows))
         self.created += results[RowResult.CREATED]
@@ -419,6 +419,8 @@ class Import(Batch):
         return super().processed if self.is_undo else self.position
 
     def record_faults(self, lines: Sequence[Line]) -> None:
+        if not lines:
+            return
         with translation.override(self.language):
             ImportFault.objects.bulk_create(
                 ImportFault(

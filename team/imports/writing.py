@@ -23,7 +23,7 @@ from crm.fields.api import FieldDefinitionSerializer
 from crm.fields.catalogue import defined_name
 from crm.fields.models import MAX_CHOICES, FieldDefinition
 from crm.resources.models import CRMResource
-from team.batches.models import BatchRow, RowResult
+from team.batches.models import RecordedRow, RowResult
 from team.batches.restoring import values_of
 from team.import_lines.fields import ImportField, RowKind
 from team.import_lines.lines import NAMED_LINKS, Line, LinkText, NewChoice
@@ -87,25 +87,18 @@ class PartOutcome:
     created_names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     left_out: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
-    def batch_rows(self, model: type[BatchRow]) -> list[BatchRow]:
+    def recorded_rows(self) -> list[RecordedRow]:
         """Return what the batch records, one row for each row of the account."""
-        found: dict[tuple[str, int], BatchRow] = {}
+        found: dict[tuple[str, int], RecordedRow] = {}
         for outcome in (*self.linked, *self.rows):
             if outcome.result == RowResult.UNCHANGED:
                 continue
             key = (outcome.kind.resource, outcome.row.id)
             if (earlier := found.get(key)) is not None:
-                earlier.before = outcome.before | (earlier.before or {})
-                earlier.after = (earlier.after or {}) | outcome.after
+                earlier.before = {**outcome.before, **(earlier.before or {})}
+                earlier.after = {**(earlier.after or {}), **outcome.after}
                 continue
-            found[key] = model(
-                resource=key[0],
-                target=key[1],
-                number=outcome.line.number,
-                result=outcome.result,
-                before=outcome.before,
-                after=outcome.after,
-            )
+            found[key] = RecordedRow(*key, outcome.result, outcome.before, outcome.after, outcome.line.number)
         return list(found.values())
 
 
@@ -142,6 +135,8 @@ class KindWriter(ABC):
         self.rows: dict[int, Any] = {}
         self.created: dict[RowKey, Any] = {}
         self.changed: dict[int, Any] = {}
+        # The key by which each line is matched, by its number.
+        self.keys: dict[int, RowKey] = {}
         # What links and new choices stand for.
         self.links: dict[tuple[str, RowKey], list[int]] = {}
 
@@ -169,9 +164,13 @@ class KindWriter(ABC):
 
     def look_up(self, lines: Sequence[Line]) -> None:
         """Read the rows that the lines match and link to."""
-        keys = [key for line in lines if (key := self.match_key(line)) is not None]
-        if keys:
-            self.matches = find_ids(self.find_rows(), keys, self.user)
+        self.keys = {
+            line.number: key_of(self.match, str(value))
+            for line in lines
+            if (value := line.values[self.kind].get(self.match)) is not None
+        }
+        if self.keys:
+            self.matches = find_ids(self.find_rows(), self.keys.values(), self.user)
             ids = {ids[0] for ids in self.matches.values() if len(ids) == 1}
             self.rows = {row.id: row for row in self.find_rows().filter(id__in=ids).order_by("id").locked()}
             for row in self.rows.values():
@@ -195,8 +194,7 @@ class KindWriter(ABC):
         return rows.live().accessible_to(self.user) if hasattr(rows.all(), "live") else rows.all()
 
     def match_key(self, line: Line) -> RowKey | None:
-        value = line.values[self.kind].get(self.match) if self.match else None
-        return None if value is None else key_of(self.match, str(value))
+        return self.keys.get(line.number)
 
     def find(self, line: Line) -> Any:
         """Return the row that a line matches, or None. Raise FieldError."""

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from core.db.startup import wait_for_database
-from core.jobs.worker import HEARTBEAT, MISSED_HEARTBEATS, Worker, end_process
+from core.jobs.worker import HEARTBEAT, MISSED_HEARTBEATS, Worker, collect_less_often, end_process
 
 
 def number_between(minimum: float, maximum: float, parse: Callable[[str], float] = float) -> Callable[[str], float]:
@@ -75,4 +75,5 @@ class Command(BaseCommand):
         if problem := wait_for_database(int(database_wait), self.stderr.write, stop=worker.stop):
             raise CommandError(problem)
         if not worker.stop.is_set():
+            collect_less_often()
             end_process(worker.run())

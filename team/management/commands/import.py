@@ -11,6 +11,7 @@ from accounts.account.models import Account
 from core.db.transactions import in_transaction
 from core.errors import FieldErrors, StoreUnavailable
 from core.files.models import MEBIBYTE
+from core.jobs.worker import collect_less_often
 from team.batches.models import Batch, process_part
 from team.exports.formats import CSVFormat
 from team.import_lines.fields import RowKind
@@ -50,6 +51,7 @@ class Command(BaseCommand):
 
     def handle(self, *, account: str, file: Path, faults: Path | None, compare: bool, **options: Any) -> None:
         row = self.upload(account, file, options)
+        collect_less_often()
         try:
             row.set_settings(ImportSettings.from_json(row.parsed_settings.as_json() | options["options"]))
             self.compare(row) if compare else self.write(row)
