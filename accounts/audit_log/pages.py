@@ -3,16 +3,12 @@
 import csv
 import io
 import json
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta
-from http import HTTPStatus
-from time import monotonic
 from typing import Any
 
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
-from django.db import Error, connection
 from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.utils import timezone
 from django.utils.translation import gettext
@@ -25,21 +21,15 @@ from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
 from accounts.sessions.models import Session
-from core.error_responses import error_response
+from core.files.responses import in_pace
 from core.http import throttling
 from core.http.spreadsheets import guard
-from core.limits import leases
-from core.limits.leases import Lease
 from core.tenants import TenantUser
-
-logger = logging.getLogger("rostrum.audit")
 
 PAGE_SIZE = 50
 MAX_ACTORS = 500
-# The files of an account that are sent at a time, together with its other exports, and the number of rows that are read together.
-MAX_EXPORTS, CHUNK_SIZE = 2, 1000
-# The lowest rate at which the client has to read the file, in bytes per second, and the seconds after which it is checked.
-MIN_RATE, RATE_GRACE = 8 * 1024, 30
+# The number of rows that are read together.
+CHUNK_SIZE = 1000
 COLUMNS = (
     *("id", "at", "action", "actor_kind", "actor_id", "actor_name", "token_label"),
     *("target_kind", "target_id", "target_label", "details", "address", "agent", "interface"),
@@ -142,13 +132,8 @@ class AuditFile(AuditPage):
         form = AuditFilterForm(request.GET, account=request.account)
         if not form.is_valid():
             raise Http404
-        lease = leases.acquire(f"export:{request.account.id}", limit=MAX_EXPORTS)
-        if lease is None:
-            message = _("Your account is exporting as many lists as it may. Try again when one of them is complete.")
-            headers = {"Retry-After": "10"}
-            return error_response(request, HTTPStatus.TOO_MANY_REQUESTS, message=message, headers=headers)
         record(request.account.id, "export.started", resource="audit")
-        chunks = csv_chunks(self.rows.matching(**form.filters()), lease)
+        chunks = in_pace(csv_chunks(self.rows.matching(**form.filters())))
         response = StreamingHttpResponse(chunks, content_type="text/csv; charset=utf-8")
         name = f"audit-{timezone.localdate().isoformat()}.csv"
         response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -156,31 +141,14 @@ class AuditFile(AuditPage):
         return response  # type: ignore[return-value]  # the stubs have no common base
 
 
-def csv_chunks(entries: AuditQuerySet, lease: Lease) -> Iterator[bytes]:
-    """Return the CSV in chunks, each of which takes one statement. It ends early for a client that reads too slowly."""
-    began_at, sent = monotonic(), 0
-    try:
-        chunk = b"\xef\xbb\xbf" + csv_lines([COLUMNS])
-        while chunk:
-            yield chunk
-            sent += len(chunk)
-            seconds = monotonic() - began_at
-            if (seconds > RATE_GRACE and sent < seconds * MIN_RATE) or not lease.renew():
-                yield b"The file is incomplete: it was read too slowly.\r\n"
-                return
-            rows = list(entries[:CHUNK_SIZE])
-            chunk = csv_lines(map(cells, rows))
-            entries = entries.filter(id__lt=rows[-1].id) if rows else entries
-    finally:
-        was_connected = connection.connection is not None
-        try:
-            lease.release()
-        except Error:
-            # The lease ends by itself.
-            logger.warning("the lease of an export could not be released")
-        finally:
-            if not was_connected:
-                connection.close()
+def csv_chunks(entries: AuditQuerySet) -> Iterator[bytes]:
+    """Return the CSV in chunks, each of which takes one statement."""
+    chunk = b"\xef\xbb\xbf" + csv_lines([COLUMNS])
+    while chunk:
+        yield chunk
+        rows = list(entries[:CHUNK_SIZE])
+        chunk = csv_lines(map(cells, rows))
+        entries = entries.filter(id__lt=rows[-1].id) if rows else entries
 
 
 def csv_lines(rows: Iterable[Sequence[str]]) -> bytes:

@@ -11,16 +11,13 @@
   deal has none: the currency is a field of the deal, which is always exported beside the price.
 - The sums of the deals of a client are those in the currency of the account. A third column has the sums in other currencies as a text.
 
-`columns_by_heading` returns the columns under their keys and under their labels in all languages, so that the import recognizes the headings of a
-file from any exporter. For values, see `team.exports.formats`.
+The import recognizes a heading by the key, or by the label in each language (`team.import_lines.fields`). For values, see `team.exports.formats`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from django.conf import settings
-from django.utils import translation
 from django.utils.translation import gettext as _
 from psycopg.types.numeric import Int8
 
@@ -132,13 +129,3 @@ def shown_columns(columns: Sequence[Column], names: Iterable[str]) -> list[Colum
         names.insert(names.index("price") + 1, "currency")
     return [column for name in names for column in columns if column.field.name == name]
 
-
-def columns_by_heading(resource: str, account: Account) -> dict[str, Column]:
-    """Return the columns by what may be their heading in a file: the key, and the label in each language. The headings are folded (`fold`)."""
-    found: dict[str, Column] = {}
-    for language, _name in settings.LANGUAGES:
-        with translation.override(language):
-            for column in columns_of(resource, account):
-                found.setdefault(fold(column.key), column)
-                found.setdefault(fold(column.label), column)
-    return found
