@@ -128,4 +128,3 @@ def shown_columns(columns: Sequence[Column], names: Iterable[str]) -> list[Colum
     if "price" in names and "currency" not in names:
         names.insert(names.index("price") + 1, "currency")
     return [column for name in names for column in columns if column.field.name == name]
-

@@ -30,7 +30,8 @@ from team.fields.names import LINKS, Names
 from team.import_lines.fields import KIND_LABELS, ImportField, RowKind, fields_of
 from team.import_pages.forms import ReadingForm, SettingsForm, UploadForm, encoding_name
 from team.imports.api import MAX_FORM_BYTES, faults_response
-from team.imports.models import SHOWN_LINES, Import, ImportFault
+from team.imports.checking import SHOWN_LINES
+from team.imports.models import Import
 from team.menu.pages import ActionsPage, TeamPage, TeamRequest
 from team.spreadsheets.errors import file_error
 from team.spreadsheets.sheets import read_rows
@@ -250,7 +251,7 @@ class ImportPage(ActionsPage):
             }
             for each in row.left_alone(user)
         ]
-        faults = ImportFault.objects.filter(account_id=row.account_id, import_id=row.id).order_by("number")
+        faults = row.fault_rows.order_by("number")
         return self.render(
             "team/import_pages/progress.html" if self.fills(PROGRESS) else "team/import_pages/import.html",
             row=row,

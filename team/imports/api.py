@@ -39,7 +39,7 @@ from core.openapi.values import COUNT, NAME, JSONSchema, array_of, object_of
 from team.exports.formats import CSVFormat
 from team.import_lines.fields import RowKind
 from team.import_lines.settings import MAX_VALUES, ColumnMapping, ImportSettings, Mode, Unknown
-from team.imports.models import MAX_FILE_BYTES, Import, ImportFault, ImportQuerySet
+from team.imports.models import MAX_FILE_BYTES, Import, ImportQuerySet
 from team.menu.api import TeamViewSet
 from team.spreadsheets.delimited import ENCODINGS
 
@@ -271,7 +271,7 @@ class ImportViewSet(TeamViewSet, Paged):
     def faults(self, request: APIRequest, id: int) -> HttpResponse:
         """Return the rows with faults, in the order of the file."""
         self.read_page()
-        found = ImportFault.objects.filter(account_id=self.account.id, import_id=self.get_object().id)
+        found = self.get_object().fault_rows
         page = self.paginate_queryset(found.order_by("number"))
         return self.get_paginated_response([{"number": row.number, "faults": row.faults} for row in page])
 

@@ -10,8 +10,6 @@ The canonical file of a part is read from a byte offset. A line is counted as cr
 the undo. Unless its author wants otherwise, the changes of an import are silent: the change feed marks them, and nobody is notified.
 """
 
-import hashlib
-import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -34,14 +32,22 @@ from core.errors import Conflict, FieldError, FieldErrors
 from core.files.models import MEBIBYTE, StoredFile
 from core.http.spreadsheets import unguard
 from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
-from crm.clients.similar import find_similar
 from team.batches.models import QUEUE, RETRY, UNDO_PERIOD, Batch, BatchQuerySet, BatchRow, RowResult
 from team.import_lines.combining import combine
 from team.import_lines.fields import NEW_FIELD, RowKind
 from team.import_lines.guessing import guess_settings
 from team.import_lines.lines import Line, LineReader
 from team.import_lines.settings import ImportPlan, ImportSettings, plan_import
-from team.imports.parts import ImportPart, writer_of
+from team.imports.checking import (
+    MAX_SIMILAR,
+    count_outcome,
+    describe,
+    find_missing_rows,
+    find_similar_rows,
+    new_check,
+    row_key,
+)
+from team.imports.parts import ImportPart
 from team.imports.writing import PartOutcome, define_field
 from team.spreadsheets.reading import convert, detect
 from team.spreadsheets.sheets import Sheet, SheetRow, read_rows
@@ -53,10 +59,8 @@ MAX_SHEET_BYTES = 2048 * MEBIBYTE
 SMALL_FILE_BYTES = 2 * MEBIBYTE
 # An import that was not started is kept for this time.
 DRAFT_KEPT_FOR = timedelta(days=7)
-# The number of lines that the preview writes and rolls back, and the number that it shows of each kind of outcome.
-PREVIEWED_LINES, SHOWN_LINES = 1000, 20
-# The number of missing rows that are named, of new rows with similar ones, of new rows that are compared, and of names that are created.
-MAX_SHOWN_MISSING, MAX_SIMILAR, MAX_COMPARED, MAX_NAMES = 100, 100, 200, 100
+# The number of lines that the preview writes and rolls back.
+PREVIEWED_LINES = 1000
 # The drafts and unfinished imports of an account.
 MAX_DRAFTS = 50
 
@@ -125,6 +129,15 @@ class Import(Batch):
 
     def audit_details(self) -> dict[str, object]:
         return {"rows": self.total, "kinds": [kind.value for kind in self.plan().kinds]}
+
+    @property
+    def keys(self) -> models.QuerySet["ImportKey"]:
+        """The keys of the lines that the check has read."""
+        return ImportKey.objects.filter(account_id=self.account_id, import_id=self.id)
+
+    @property
+    def fault_rows(self) -> models.QuerySet["ImportFault"]:
+        return ImportFault.objects.filter(account_id=self.account_id, import_id=self.id)
 
     # Reading the file
 
@@ -306,14 +319,9 @@ class Import(Batch):
     def begin_check(self, *, in_job: bool = True) -> None:
         """Check all lines in a job. The caller has locked the import. Without `in_job`, the caller checks them by `process_check`."""
         self.check_draft()
-        self.checked = {"id": secrets.token_hex(8), "position": 0, "offset": 0, "line": None, "is_done": False}
-        self.checked |= dict.fromkeys(("created", "changed", "unchanged", "faults", "duplicates"), 0) | {
-            "names": {},
-            "left_out": {},
-            "similar": [],
-        }
-        for model in (ImportFault, ImportKey):
-            model.objects.filter(account_id=self.account_id, import_id=self.id).delete()
+        self.checked = new_check()
+        self.keys.delete()
+        self.fault_rows.delete()
         self.save_progress("checked")
         if in_job:
             check_import.defer(account_id=self.account_id, import_id=self.id, check_id=self.checked["id"])
@@ -329,25 +337,15 @@ class Import(Batch):
             outcome = self.write_lines(plan, lines, user)
             similar = find_similar_rows(self.account, user, outcome, room=MAX_SIMILAR - len(check["similar"]))
             transaction.set_rollback(True)
-        repeated = self.record_keys(outcome)
-        self.record_faults(outcome.faulty)
-        check["created"] += sum(row.key not in repeated for row in outcome.linked)
-        for row in outcome.rows:
-            # A row of an earlier part, which was rolled back, would be changed now.
-            check["changed" if row.result == RowResult.CREATED and row.key in repeated else row.result] += 1
-        check["duplicates"] += len(repeated.intersection(row.key for row in outcome.rows))
-        check["faults"] += len(outcome.faulty)
-        check["position"] += len(lines)
+        count_outcome(check, outcome, repeated=self.record_keys(outcome))
         check["similar"] += similar
-        for listed, found in ((check["names"], outcome.created_names), (check["left_out"], outcome.left_out)):
-            for label, names in found.items():
-                known = listed.setdefault(label, [])
-                known += [name for name in sorted(names) if name not in known][: MAX_NAMES - len(known)]
+        check["position"] += len(lines)
+        self.record_faults(outcome.faulty)
         if last is not None:
             check["offset"], check["line"] = last.end, last.number + 1
         check["is_done"] = len(lines) < self.PART_SIZE
         if check["is_done"]:
-            check["missing"] = self.find_missing_rows(plan, user)
+            check["missing"] = find_missing_rows(self.account, user, plan, self.keys)
         self.faults = check["faults"]
         self.save_progress("checked", "faults")
         return not check["is_done"]
@@ -376,21 +374,6 @@ class Import(Batch):
             )
             inserted = {key for (key,) in cursor.fetchall()}
         return {key for key, number in counts.items() if row_key(key) not in inserted or number > 1}
-
-    def find_missing_rows(self, plan: ImportPlan, user: User) -> dict[str, Any]:
-        """Return, for each kind that is matched, how many rows of the account no line names, and the first of them."""
-        missing = {}
-        for kind in plan.kinds:
-            if not plan.settings.match.get(kind):
-                continue
-            named = ImportKey.objects.filter(
-                account_id=self.account_id, import_id=self.id, kind=kind, target=OuterRef("id")
-            )
-            rows = writer_of(self.account, user, plan, kind).find_rows().filter(~Exists(named)).order_by("id")
-            name = rows.model.DISPLAY_NAME_FIELD
-            first = [{"id": id, "name": text} for id, text in rows.values_list("id", name)[:MAX_SHOWN_MISSING]]
-            missing[str(kind)] = {"number": rows.count(), "first": first}
-        return missing
 
     def apply(self, user: User) -> bool:
         plan = self.plan()
@@ -452,8 +435,8 @@ class Import(Batch):
         settings = self.define_fields(by)
         self.plan(settings)
         self.settings = {**settings.as_json(), "kinds": self.settings.get("kinds", [])}
-        ImportFault.objects.filter(account_id=self.account_id, import_id=self.id).delete()
-        ImportKey.objects.filter(account_id=self.account_id, import_id=self.id).delete()
+        self.keys.delete()
+        self.fault_rows.delete()
         self.state, self.offset, self.line, self.position = self.State.RUNNING, 0, None, 0
         self.created_at = timezone.now()
         names = ("state", "offset", "line", "position", "created_at", "settings", "faults")
@@ -487,7 +470,7 @@ class Import(Batch):
         """Yield the header and the rows with faults of the file, each with the faults in a last column."""
         sheet = self.parsed_sheet
         yield [*sheet.header, str(_("Errors"))]
-        faults = ImportFault.objects.filter(account_id=self.account_id, import_id=self.id).order_by("number")
+        faults = self.fault_rows.order_by("number")
         messages = iter(faults.values_list("number", "faults").iterator(chunk_size=1000))
         following = next(messages, None)
         for row in read_rows(self.rows.lines(), sheet):
@@ -536,62 +519,6 @@ class ImportKey(models.Model):
                 condition=Q(target__isnull=False),
             )
         ]
-
-
-def row_key(key: str) -> str:
-    return hashlib.sha256(key.encode()).hexdigest()[:32]
-
-
-def describe(outcome: PartOutcome) -> dict[str, Any]:
-    """Return the numbers of rows by result, and the first ones of each, with their changes field by field."""
-    counts = Counter(row.result for row in (*outcome.linked, *outcome.rows))
-    shown: dict[str, list[dict[str, Any]]] = {RowResult.CREATED: [], RowResult.CHANGED: []}
-    for row in outcome.rows:
-        if len(listed := shown.get(row.result, [])) < SHOWN_LINES and row.result in shown:
-            listed.append(
-                {
-                    "number": row.line.number,
-                    "kind": str(row.kind),
-                    "id": None if row.result == RowResult.CREATED else row.row.id,
-                    "name": str(row.row),
-                    "before": row.before,
-                    "after": {
-                        name: value for name, value in row.after.items() if name != "updated_at" and value is not None
-                    },
-                }
-            )
-    faulty = [
-        {"number": line.number, "faults": [{"column": fault.column, "message": fault.text} for fault in line.faults]}
-        for line in outcome.faulty[:SHOWN_LINES]
-    ]
-    return {
-        "created": counts[RowResult.CREATED],
-        "changed": counts[RowResult.CHANGED],
-        "unchanged": counts[RowResult.UNCHANGED],
-        "faults": len(outcome.faulty),
-        "rows": {**shown, "faulty": faulty},
-        "names": {label: sorted(names)[:MAX_NAMES] for label, names in outcome.created_names.items()},
-        "left_out": {label: sorted(names)[:MAX_NAMES] for label, names in outcome.left_out.items()},
-    }
-
-
-def find_similar_rows(account: Account, user: User, outcome: PartOutcome, *, room: int) -> list[dict[str, Any]]:
-    """Return new clients and contacts that are similar to existing ones, at most `room`. The first `MAX_COMPARED` of a part are compared."""
-    new = [row for row in outcome.rows if row.result == RowResult.CREATED and row.kind in ("client", "contact")]
-    own = {row.row.id for row in new}
-    found: list[dict[str, Any]] = []
-    for row in new[:MAX_COMPARED]:
-        if len(found) >= room:
-            break
-        values = {name: getattr(row.row, name, None) or "" for name in ("name", "email", "tax_no")}
-        similar = [other for other in find_similar(account, user, **values) if other.id not in own]
-        if similar:
-            others = [
-                {"kind": other.kind, "id": other.id, "name": other.name, "reason": str(other.reason)}
-                for other in similar
-            ]
-            found.append({"number": row.line.number, "name": row.row.name, "similar": others})
-    return found
 
 
 # Jobs
