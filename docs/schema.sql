@@ -2926,9 +2926,13 @@ CREATE INDEX post_by_response ON public.forum_post USING btree (account_id, resp
 
 CREATE INDEX post_by_revenue ON public.team_postrevenue USING btree (account_id, forum_id, currency, total, post_id);
 
+CREATE INDEX post_by_source_id ON public.forum_post USING btree (account_id, ((additional_fields ->> 'source_id'::text))) WHERE (additional_fields ? 'source_id'::text);
+
 CREATE INDEX post_by_status ON public.forum_post USING btree (account_id, category_id, visibility, status_id, created_at, id);
 
 CREATE INDEX post_by_status_before_merge ON public.forum_post USING btree (account_id, status_before_merge_id, id) WHERE (status_before_merge_id IS NOT NULL);
+
+CREATE INDEX post_by_title ON public.forum_post USING btree (account_id, lower((title)::text)) WHERE (trashed_at IS NULL);
 
 CREATE INDEX post_closed_own ON public.forum_post USING btree (account_id, user_id, category_id) WHERE (visibility = 2);
 

@@ -4,6 +4,8 @@ from typing import Any, Self
 
 from django.db import models, transaction
 from django.db.models import Case, F, Q, Value, When
+from django.db.models.fields.json import KeyTextTransform
+from django.db.models.functions import Lower
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -233,6 +235,14 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                     ("response", "response_user_id"),
                     ("status_before_merge", "status_before_merge_id"),
                 )
+            ),
+            # Imports find suggestions by these values.
+            models.Index(F("account"), Lower("title"), name="post_by_title", condition=Q(trashed_at=None)),
+            models.Index(
+                F("account"),
+                KeyTextTransform("source_id", "additional_fields"),
+                name="post_by_source_id",
+                condition=Q(additional_fields__has_key="source_id"),
             ),
             trash_index("post"),
         ]

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from accounts.account.models import Account
 from core.db.tenancy import fold
 from core.rows.declared import FieldType
-from team.import_lines.fields import ImportField, RowKind, codes_by_heading, fields_of, find_field
+from team.import_lines.fields import EXTERNAL_ID, ImportField, RowKind, codes_by_heading, fields_of, find_field
 from team.import_lines.settings import (
     MATCHED,
     TYPES_WITH_FORMAT,
@@ -23,6 +23,8 @@ from team.spreadsheets.sources import ColumnGuess, Recognition, guess_columns, r
 from team.spreadsheets.values import DATE_FORMATS, NUMBER_FORMATS, guess_date_format, guess_number_format
 
 SOURCE_ID = "suggestion.source_id"
+# The number of imports of an account whose settings are used again for a file with the same header.
+MAX_REMEMBERED = 200
 
 
 def guess_settings(account: Account, sheet: Sheet, kinds: Sequence[str], *, admin: bool) -> tuple[ImportSettings, str]:
@@ -41,9 +43,11 @@ def guess_settings(account: Account, sheet: Sheet, kinds: Sequence[str], *, admi
     else:
         codes = guess_codes(sheet, [RowKind(kind) for kind in kinds], fitting_labels(sheet, labels, known))
     columns = []
+    main_kind = next((code.partition(".")[0] for code in codes if code), "")
     for heading, code, statistics in zip(sheet.header, codes, sheet.columns, strict=True):
-        # A heading may be the code of a field.
-        field = find_field(heading, account, known) or find_field(code, account, known)
+        # A heading may be the code of a field, or an external id that no row has yet.
+        full_code = f"{main_kind}.{heading}" if EXTERNAL_ID.fullmatch(heading) else heading
+        field = find_field(full_code, account, known) or find_field(code, account, known)
         mapping = guess_mapping(field, statistics, account.language) if field else ColumnMapping()
         mapping.values = dict(values.get(code, {})) if field else {}
         columns.append(mapping)
@@ -62,7 +66,8 @@ def remembered_settings(
         with translation.override(language):
             errors.add(_("Errors"))
     headers = [sheet.header, sheet.header[:-1]] if sheet.header[-1] in errors else [sheet.header]
-    rows = account.imports.filter(sheet__header__in=headers, settings__has_key="columns").order_by("-id")
+    latest = account.imports.order_by("-id").values("id")[:MAX_REMEMBERED]
+    rows = account.imports.filter(id__in=latest, sheet__header__in=headers, settings__has_key="columns").order_by("-id")
     if kinds:
         rows = rows.filter(settings__kinds=list(kinds))
     stored = rows.values_list("settings", flat=True).first()

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from django.db.models import F, Func
 from django.db.models.expressions import RawSQL
+from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Lower
 
 from accounts.statuses.models import Status
@@ -71,8 +72,9 @@ def _named_rows(rows: Any, way: str, texts: set[str], user: User) -> Iterable[tu
         wanted = [*texts, *(f"pl{text}" for text in texts)]
         return list(numbers.filter(compacted__in=wanted).values_list("id", "tax_no"))
     if way == "source_id":
-        known = rows.filter(additional_fields__source_id__in=texts)
-        return list(known.values_list("id", "additional_fields__source_id"))
+        known = rows.annotate(source_id=KeyTextTransform("source_id", "additional_fields"))
+        known = known.filter(additional_fields__has_key="source_id", source_id__in=texts)
+        return list(known.values_list("id", "source_id"))
     if way == "title":
         titles = rows.annotate(folded=Lower("title")).filter(folded__in=texts)
         return list(titles.values_list("id", "title"))

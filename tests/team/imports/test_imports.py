@@ -92,6 +92,11 @@ def rows_of(acme, text, **options) -> list[tuple]:
     return list(acme.account.clients.live().order_by("id").values_list("name", "email"))
 
 
+def test_an_external_id_that_no_row_has_yet(acme):
+    imported(acme, "Name,external_ids[shop]\nOak,7\n", kinds=["client"])
+    assert acme.account.clients.get().external_ids == {"shop": "7"}
+
+
 def test_rows_are_matched(acme):
     """By id, external id, e-mail, tax number or name; and a row that an earlier line created is changed by a later one."""
     one = make_client(acme.alice, "One", email="one@example.com", tax_no="PL 123-456-78-90", external_ids={"shop": "7"})
