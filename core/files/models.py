@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -45,22 +46,24 @@ class StoredFileQuerySet(models.QuerySet["StoredFile"]):
         content_type: str,
         max_bytes: int,
         expires_at: datetime | None = None,
+        is_counted: bool = True,
         field: str = "file",
     ) -> "StoredFile":
         """Store a file of at most `max_bytes`, and return it. Without `expires_at`, it is kept until its owner calls `expire`.
 
-        Call this outside of a transaction. Raise FieldError for the `field` if the file or the files of the account are too large, and
+        A file that is not counted needs no space of the account. Call this outside of a transaction. Raise FieldError for the `field` if the file or the files of the account are too large, and
         StoreUnavailable. It takes five statements.
         """
-        space = space_of(account)
-        space.check(1, field)
         file = self.model(
             account_id=account.id,
             name=name[-MAX_NAME_LENGTH:],
             content_type=content_type,
             key=f"{account.id}/{secrets.token_hex(20)}",
             expires_at=timezone.now() + MAX_STORING_TIME,
+            is_counted=is_counted,
         )
+        space = file.find_space(account)
+        space.check(1, field)
         with transaction.atomic(durable=True):
             file.save(force_insert=True)
         try:
@@ -99,18 +102,23 @@ class StoredFile(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     # None for a file that is kept.
     expires_at = models.DateTimeField(null=True)
+    # False for a file that the quota of the account leaves out.
+    is_counted = models.BooleanField(default=True, db_default=True)
 
     objects = StoredFileQuerySet.as_manager()
 
     class Meta:
         default_related_name = "stored_files"
         indexes = [
-            models.Index(fields=["account", "expires_at"], include=["size"], name="storedfile_sizes"),
+            models.Index(fields=["account", "expires_at"], include=["size", "is_counted"], name="storedfile_space"),
             models.Index(fields=["expires_at"], name="storedfile_expired", condition=Q(expires_at__isnull=False)),
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    def find_space(self, account: TenantAccount) -> "Space":
+        return space_of(account) if self.is_counted else Space(quota=sys.maxsize, used=0)
 
     def measure(
         self, chunks: Iterable[bytes], digest: Any, space: "Space", max_bytes: int, field: str
@@ -129,7 +137,7 @@ class StoredFile(TenantModel):
     def confirm(self, account: TenantAccount, expires_at: datetime | None, field: str) -> None:
         """Keep the file, whose bytes are stored. Simultaneous files of the account wait for each other, and are counted."""
         locks.acquire(("stored files", account.id))
-        space_of(account).check(self.size, field)
+        self.find_space(account).check(self.size, field)
         self.expires_at = expires_at
         self.save(update_fields=["size", "sha256", "expires_at"])
 
@@ -190,7 +198,7 @@ class Space(NamedTuple):
 
 def space_of(account: TenantAccount) -> Space:
     """Return the space of the account. It takes one statement."""
-    files = StoredFile.objects.current().filter(account_id=OuterRef("id")).order_by()
+    files = StoredFile.objects.current().filter(account_id=OuterRef("id"), is_counted=True).order_by()
     used = Coalesce(
         Subquery(files.values(used=Func(F("size"), function="sum"))), 0, output_field=models.BigIntegerField()
     )

@@ -94,13 +94,18 @@ class ArchivedTable:
         return list({**self.fields, **self.expressions})
 
     @property
+    def rows(self) -> str:
+        """The clauses of a statement that select the rows of an account."""
+        account = "id" if self.label == settings.ACCOUNT_MODEL else "account_id"
+        return f"FROM {self.name} AS row WHERE row.{account} = %s AND {self.where}"
+
+    @property
     def select(self) -> str:
         """The statement that returns the rows of an account as JSON, in the order of the primary key."""
         values = {name: self.expressions.get(name, f"row.{quoted(name)}") for name in self.columns}
         columns = ", ".join(f"{value} AS {quoted(name)}" for name, value in values.items())
         key = ", ".join(f"row.{quoted(each.attname)}" for each in self.model._meta.pk_fields)
-        account = "id" if self.label == settings.ACCOUNT_MODEL else "account_id"
-        rows = f"SELECT {columns} FROM {self.name} AS row WHERE row.{account} = %s AND {self.where} ORDER BY {key}"  # noqa: S608
+        rows = f"SELECT {columns} {self.rows} ORDER BY {key}"
         return f"SELECT row_to_json(selected)::text FROM ({rows}) AS selected"  # noqa: S608
 
 
@@ -134,7 +139,7 @@ TABLES: dict[str, ArchivedTable] = {
         checks={**OF_READER, "trash_days": Account.keeps_in_trash},
     ),
     # The bytes are in the files `files/<id>`. A file that expires belongs to a task of this installation.
-    "files": ArchivedTable("core.StoredFile", {OWN: "key expires_at"}, where="row.expires_at IS NULL"),
+    "files": ArchivedTable("core.StoredFile", {OWN: "key expires_at is_counted"}, where="row.expires_at IS NULL"),
     "branding": ArchivedTable("accounts.Branding", {DERIVED: "logo_key"}),
     "groups": ArchivedTable("accounts.Group"),
     "users": ArchivedTable(
