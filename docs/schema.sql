@@ -1190,7 +1190,8 @@ CREATE TABLE public.core_storedfile (
     sha256 character varying(64) NOT NULL,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone,
-    account_id bigint NOT NULL
+    account_id bigint NOT NULL,
+    is_counted boolean DEFAULT true NOT NULL
 );
 ALTER TABLE ONLY public.core_storedfile ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -3008,7 +3009,7 @@ CREATE INDEX statuschange_of_post ON public.forum_statuschange USING btree (acco
 
 CREATE INDEX storedfile_expired ON public.core_storedfile USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
-CREATE INDEX storedfile_sizes ON public.core_storedfile USING btree (account_id, expires_at) INCLUDE (size);
+CREATE INDEX storedfile_space ON public.core_storedfile USING btree (account_id, expires_at) INCLUDE (size, is_counted);
 
 CREATE INDEX task_by_completion ON public.forum_post USING btree (account_id, completed_at, id) WHERE ((category_id IS NULL) AND (trashed_at IS NULL));
 

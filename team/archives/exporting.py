@@ -24,7 +24,7 @@ MAX_ARCHIVE_BYTES = 48 * 1024**3
 def check_start(export: Export, user: User) -> None:
     """Raise PermissionDenied if the user is no owner, and FieldError if the account has too many archives."""
     if not user.is_owner:
-        raise PermissionDenied(_("Only an owner may have the archive of the account"))
+        raise PermissionDenied("Only an owner may have the archive of the account")
     locks.acquire((ARCHIVE, export.account.id))
     archives = export.account.exports.filter(kind=ARCHIVE)
     if archives.running().exists():
