@@ -100,7 +100,7 @@ def write_archive(account: Account, file: IO[bytes], *, progress: Progress | Non
 def count_rows(account: Account) -> int:
     """Return the number of rows and of stored files that an archive of the account has now, as the progress counts them."""
     with without_statement_timeout(), connection.cursor() as cursor:
-        numbers = {}
+        numbers: dict[str, int] = {}
         for name, table in TABLES.items():
             cursor.execute(f"SELECT count(*) {table.rows}", [account.id])
             [numbers[name]] = cursor.fetchone()
