@@ -51,8 +51,8 @@ class StoredFileQuerySet(models.QuerySet["StoredFile"]):
     ) -> "StoredFile":
         """Store a file of at most `max_bytes`, and return it. Without `expires_at`, it is kept until its owner calls `expire`.
 
-        A file that is not counted needs no space of the account. Call this outside of a transaction. Raise FieldError for the `field` if the file or the files of the account are too large, and
-        StoreUnavailable. It takes five statements.
+        The quota of the account applies if the file is counted. Call this outside of a transaction. Raise FieldError for the `field` if the
+        file or the files of the account are too large, and StoreUnavailable. It takes five statements.
         """
         file = self.model(
             account_id=account.id,

@@ -10,7 +10,7 @@ from core.http import throttling
 from core.pages.base import redirect
 from core.tenants import TenantUser
 from team.archives.exporting import ARCHIVE, MAX_ARCHIVES
-from team.exports.models import Export
+from team.exports.models import KINDS, Export
 
 
 class ArchivePage(SettingsPage):
@@ -21,7 +21,7 @@ class ArchivePage(SettingsPage):
     actions = {"start": "start"}
 
     def allows(self, user: TenantUser) -> bool:
-        return self.request.user.is_owner
+        return KINDS[ARCHIVE].is_allowed(self.request.user)
 
     def get(self, request: UserRequest) -> HttpResponse:
         kept = request.account.stored_files.filter(expires_at=None).aggregate(size=Sum("size"))

@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 from time import monotonic
 from typing import Any, BinaryIO, Self
 
+from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.db.models import F, Q
 from django.utils import timezone, translation
@@ -53,7 +54,7 @@ class ExportQuerySet(models.QuerySet["Export"]):
         return self.select_for_update(no_key=True, of=("self",))
 
     def visible_to(self, user: User) -> Self:
-        """Return the exports of the user. A file has what its author may access, so no one else may read it, nor may they after a loss of rights."""
+        """Return the exports of the user, of the kinds that they may have. A file has what its author may access, so no one else may read it."""
         kinds = [key for key, kind in KINDS.items() if kind.is_allowed(user)]
         return self.filter(author_id=user.id, kind__in=kinds)
 
@@ -147,7 +148,10 @@ class Export(TenantModel):
     def start(cls, account: Account, *, by: User, **values: Any) -> Self:
         """Begin to write a file. `values` are columns of the export. Raise FieldErrors or PermissionDenied."""
         export = cls(account=account, author_id=by.id, **values)
-        KINDS[export.kind].check_start(export, by)
+        kind = KINDS[export.kind]
+        if not kind.is_allowed(by):
+            raise PermissionDenied("Your role does not allow this export")
+        kind.check_start(export, by)
         if account.exports.running().count() >= MAX_RUNNING:
             raise FieldError("", _("The account has too many exports in progress"), "too_many")
         export.save(force_insert=True)
@@ -280,7 +284,7 @@ class ExportKind:
     write: Writer
     # Whether a user of the team may have the file.
     is_allowed: Callable[[User], bool] = lambda user: True
-    # Raise FieldErrors or PermissionDenied if a user must not start the export. The number of exports in progress has a limit besides.
+    # Raise FieldErrors if a user must not start the export. The number of exports in progress has a limit besides.
     check_start: Callable[[Export, User], object] = lambda export, user: None
     # The end of the names of the files. Without it, it is that of the format.
     extension: str = ""
