@@ -3009,7 +3009,7 @@ CREATE INDEX statuschange_of_post ON public.forum_statuschange USING btree (acco
 
 CREATE INDEX storedfile_expired ON public.core_storedfile USING btree (expires_at) WHERE (expires_at IS NOT NULL);
 
-CREATE INDEX storedfile_space ON public.core_storedfile USING btree (account_id, expires_at) INCLUDE (size, is_counted);
+CREATE INDEX storedfile_sizes ON public.core_storedfile USING btree (account_id, expires_at) INCLUDE (size);
 
 CREATE INDEX task_by_completion ON public.forum_post USING btree (account_id, completed_at, id) WHERE ((category_id IS NULL) AND (trashed_at IS NULL));
 

@@ -102,7 +102,7 @@ class StoredFile(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     # None for a file that is kept.
     expires_at = models.DateTimeField(null=True)
-    # False for a file that the quota of the account leaves out.
+    # False for a file that the quota of the account leaves out. It expires.
     is_counted = models.BooleanField(default=True, db_default=True)
 
     objects = StoredFileQuerySet.as_manager()
@@ -110,7 +110,7 @@ class StoredFile(TenantModel):
     class Meta:
         default_related_name = "stored_files"
         indexes = [
-            models.Index(fields=["account", "expires_at"], include=["size", "is_counted"], name="storedfile_space"),
+            models.Index(fields=["account", "expires_at"], include=["size"], name="storedfile_sizes"),
             models.Index(fields=["expires_at"], name="storedfile_expired", condition=Q(expires_at__isnull=False)),
         ]
 
@@ -198,13 +198,14 @@ class Space(NamedTuple):
 
 def space_of(account: TenantAccount) -> Space:
     """Return the space of the account. It takes one statement."""
-    files = StoredFile.objects.current().filter(account_id=OuterRef("id"), is_counted=True).order_by()
-    used = Coalesce(
-        Subquery(files.values(used=Func(F("size"), function="sum"))), 0, output_field=models.BigIntegerField()
-    )
+    files = StoredFile.objects.current().filter(account_id=OuterRef("id")).order_by()
+    # The index with the sizes does not tell which files are counted, so those that are not, which expire, are subtracted.
+    parts = (files, files.filter(expires_at__isnull=False, is_counted=False))
+    sums = (Subquery(rows.values(used=Func(F("size"), function="sum"))) for rows in parts)
+    every, uncounted = (Coalesce(size, 0, output_field=models.BigIntegerField()) for size in sums)
     accounts = apps.get_model(settings.ACCOUNT_MODEL)._default_manager.filter(id=account.id)
     return Space(
-        *accounts.annotate(used=used, quota=Coalesce("files_quota", settings.FILES_QUOTA))
+        *accounts.annotate(used=every - uncounted, quota=Coalesce("files_quota", settings.FILES_QUOTA))
         .values_list("quota", "used")
         .get()
     )

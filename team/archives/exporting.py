@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.users.models import User
 from core.db import locks
-from core.errors import FieldError
+from core.errors import Conflict, FieldError
 from team.archives.writing import count_rows, write_archive
-from team.exports.models import Export, ExportKind, register_kind
+from team.exports.models import Export, register_kind
 
 ARCHIVE = "archive"
 # The archives of an account that are kept at a time. The quota of its files leaves them out, so that an owner can always leave.
@@ -21,11 +21,11 @@ MAX_ARCHIVE_BYTES = 48 * 1024**3
 
 
 def check_start(export: Export, user: User) -> None:
-    """Raise FieldError if the account has too many archives."""
+    """Raise Conflict if an archive of the account is in progress, and FieldError if the account has too many."""
     locks.acquire((ARCHIVE, export.account.id))
     archives = export.account.exports.filter(kind=ARCHIVE)
     if archives.running().exists():
-        raise FieldError("", _("An archive of the account is already being written"), "too_many")
+        raise Conflict(_("An archive of the account is already being written"))
     if archives.available().count() >= MAX_ARCHIVES:
         message = _("The account has {n} archives. Each is deleted after a day, or earlier by the owner who created it")
         raise FieldError("", message, "too_many", {"n": MAX_ARCHIVES})
@@ -47,14 +47,5 @@ def write_file(export: Export, user: User, file: BinaryIO) -> str:
     return "application/zip"
 
 
-register_kind(
-    ARCHIVE,
-    ExportKind(
-        label=_("The whole account"),
-        write=write_file,
-        is_allowed=lambda user: user.is_owner,
-        check_start=check_start,
-        extension="zip",
-        max_bytes=MAX_ARCHIVE_BYTES,
-    ),
-)
+OPTIONS = {"check_start": check_start, "extension": "zip", "max_bytes": MAX_ARCHIVE_BYTES}
+register_kind(ARCHIVE, _("The whole account"), write_file, is_allowed=lambda user: user.is_owner, **OPTIONS)

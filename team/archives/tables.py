@@ -94,18 +94,13 @@ class ArchivedTable:
         return list({**self.fields, **self.expressions})
 
     @property
-    def rows(self) -> str:
-        """The clauses of a statement that select the rows of an account."""
-        account = "id" if self.label == settings.ACCOUNT_MODEL else "account_id"
-        return f"FROM {self.name} AS row WHERE row.{account} = %s AND {self.where}"
-
-    @property
     def select(self) -> str:
         """The statement that returns the rows of an account as JSON, in the order of the primary key."""
         values = {name: self.expressions.get(name, f"row.{quoted(name)}") for name in self.columns}
         columns = ", ".join(f"{value} AS {quoted(name)}" for name, value in values.items())
         key = ", ".join(f"row.{quoted(each.attname)}" for each in self.model._meta.pk_fields)
-        rows = f"SELECT {columns} {self.rows} ORDER BY {key}"
+        account = "id" if self.label == settings.ACCOUNT_MODEL else "account_id"
+        rows = f"SELECT {columns} FROM {self.name} AS row WHERE row.{account} = %s AND {self.where} ORDER BY {key}"  # noqa: S608
         return f"SELECT row_to_json(selected)::text FROM ({rows}) AS selected"  # noqa: S608
 
 

@@ -109,15 +109,14 @@ class ExportViewSet(TeamViewSet, Paged):
 
 
 # The OpenAPI document, as far as views and serializers do not tell it
-OTHER_KINDS = KINDS.keys() - {LIST}
 LIMITS |= {"MAX_CSV_ROWS": MAX_ROWS[Format.CSV], "MAX_XLSX_ROWS": MAX_ROWS[Format.XLSX]}
 describe_field(ExportedFileField, response={"type": "string", "format": "uri"})
-OF_LISTS = ("resource", "query", "format", "columns", *OPTIONS)
+OF_LISTS, OTHER_KINDS = ("resource", "query", "format", "columns", *OPTIONS), [key for key in KINDS if key != LIST]
 LIST_RULES = {
     "required": ["resource"],
-    "properties": {"kind": {"not": {"enum": [*OTHER_KINDS]}}, "resource": one_of(EXPORTS)},
+    "properties": {"kind": {"not": {"enum": OTHER_KINDS}}, "resource": one_of(EXPORTS)},
 }
-OTHER_RULES = {"required": ["kind"], "properties": {"kind": {"enum": [*OTHER_KINDS]}, **dict.fromkeys(OF_LISTS, False)}}
+OTHER_RULES = {"required": ["kind"], "properties": {"kind": {"enum": OTHER_KINDS}, **dict.fromkeys(OF_LISTS, False)}}
 SHAPES[ExportSerializer] = Shape(
     Export, nullable=frozenset({"failure", *OF_LISTS}), rules={"oneOf": [LIST_RULES, OTHER_RULES]}
 )

@@ -169,11 +169,8 @@ class Export(TenantModel):
 
     @property
     def title(self) -> str:
-        return str(EXPORTS[self.resource].label if self.resource else KINDS[self.kind].label)
-
-    @property
-    def heading(self) -> str:
-        return f"{self.title}: {self.get_format_display()}" if self.kind == LIST else self.title
+        format = self.get_format_display()
+        return f"{EXPORTS[self.resource].label}: {format}" if self.resource else str(KINDS[self.kind].label)
 
     @property
     def is_running(self) -> bool:
@@ -200,7 +197,7 @@ class Export(TenantModel):
             csv = CSVFormat(self.options.get("separator", ""), self.options.get("decimal_sign", ""))
             file.writelines(csv.write(source.headings, chunks()))
         else:
-            workbook = XLSXFormat(self.title)
+            workbook = XLSXFormat(str(EXPORTS[self.resource].label))
             workbook.write(file, source.headings, chunks())
             self.notes = {"cut_number": workbook.cut_number, "cut_cells": workbook.cut_cells}
 
@@ -234,9 +231,9 @@ class Export(TenantModel):
                 self.advance(self.written)
                 yield chunk
 
+        limit = KINDS[self.kind].max_bytes
         values: dict[str, Any] = {"name": self.file_name, "content_type": content_type}
-        own_limit = KINDS[self.kind].max_bytes
-        values |= {"max_bytes": own_limit or MAX_BYTES, "is_counted": own_limit is None}
+        values |= {"max_bytes": limit or MAX_BYTES, "is_counted": limit is None}
         try:
             expires_at = timezone.now() + KEPT_FOR
             stored = StoredFile.objects.store(self.account, chunks=chunks(), expires_at=expires_at, **values)
@@ -278,7 +275,7 @@ class ExportEnd(Exception):
 Writer = Callable[[Export, User, BinaryIO], str]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ExportKind:
     label: str | Promise
     write: Writer
@@ -295,9 +292,9 @@ class ExportKind:
 KINDS: dict[str, ExportKind] = {}
 
 
-def register_kind(key: str, kind: ExportKind) -> None:
-    """Register a kind of exports, with what writes its files."""
-    KINDS[key] = kind
+def register_kind(key: str, label: str | Promise, write: Writer, **options: Any) -> None:
+    """Register what writes the files of a kind of exports."""
+    KINDS[key] = ExportKind(label, write, **options)
 
 
 def write_list(export: Export, user: User, file: BinaryIO) -> str:
@@ -317,7 +314,7 @@ def write_list(export: Export, user: User, file: BinaryIO) -> str:
     return CONTENT_TYPES[Format(export.format)]
 
 
-register_kind(LIST, ExportKind(label=_("List"), write=write_list, check_start=Export.source))
+register_kind(LIST, _("List"), write_list, check_start=Export.source)
 
 
 # Jobs
