@@ -61,6 +61,8 @@ def test_it_works(acme):
     # A stored file counts for its row and for its bytes.
     assert (export.written, export.total) == (sum(map(len, rows.values())) + 1,) * 2
     assert space_of(acme.account).used == picture.size
+    acme.account.users.filter(id=acme.alice.id).update(language="pl")
+    assert "Całe konto w jednym pliku" in acme.page(acme.alice).get("/app/account/archive")
     target = make_target(acme.alice)
     read_archive(target, archive)
     assert contents_of(archive_of(target)) == rows
