@@ -1190,7 +1190,8 @@ CREATE TABLE public.core_storedfile (
     sha256 character varying(64) NOT NULL,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone,
-    account_id bigint NOT NULL
+    account_id bigint NOT NULL,
+    is_counted boolean DEFAULT true NOT NULL
 );
 ALTER TABLE ONLY public.core_storedfile ALTER COLUMN account_id SET (n_distinct=2);
 

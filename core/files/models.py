@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -45,22 +46,24 @@ class StoredFileQuerySet(models.QuerySet["StoredFile"]):
         content_type: str,
         max_bytes: int,
         expires_at: datetime | None = None,
+        is_counted: bool = True,
         field: str = "file",
     ) -> "StoredFile":
         """Store a file of at most `max_bytes`, and return it. Without `expires_at`, it is kept until its owner calls `expire`.
 
-        Call this outside of a transaction. Raise FieldError for the `field` if the file or the files of the account are too large, and
-        StoreUnavailable. It takes five statements.
+        The quota of the account applies if the file is counted. Call this outside of a transaction. Raise FieldError for the `field` if the
+        file or the files of the account are too large, and StoreUnavailable. It takes five statements.
         """
-        space = space_of(account)
-        space.check(1, field)
         file = self.model(
             account_id=account.id,
             name=name[-MAX_NAME_LENGTH:],
             content_type=content_type,
             key=f"{account.id}/{secrets.token_hex(20)}",
             expires_at=timezone.now() + MAX_STORING_TIME,
+            is_counted=is_counted,
         )
+        space = file.find_space(account)
+        space.check(1, field)
         with transaction.atomic(durable=True):
             file.save(force_insert=True)
         try:
@@ -99,6 +102,8 @@ class StoredFile(TenantModel):
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     # None for a file that is kept.
     expires_at = models.DateTimeField(null=True)
+    # False for a file that the quota of the account leaves out. It expires.
+    is_counted = models.BooleanField(default=True, db_default=True)
 
     objects = StoredFileQuerySet.as_manager()
 
@@ -111,6 +116,9 @@ class StoredFile(TenantModel):
 
     def __str__(self) -> str:
         return self.name
+
+    def find_space(self, account: TenantAccount) -> "Space":
+        return space_of(account) if self.is_counted else Space(quota=sys.maxsize, used=0)
 
     def measure(
         self, chunks: Iterable[bytes], digest: Any, space: "Space", max_bytes: int, field: str
@@ -129,7 +137,7 @@ class StoredFile(TenantModel):
     def confirm(self, account: TenantAccount, expires_at: datetime | None, field: str) -> None:
         """Keep the file, whose bytes are stored. Simultaneous files of the account wait for each other, and are counted."""
         locks.acquire(("stored files", account.id))
-        space_of(account).check(self.size, field)
+        self.find_space(account).check(self.size, field)
         self.expires_at = expires_at
         self.save(update_fields=["size", "sha256", "expires_at"])
 
@@ -191,12 +199,13 @@ class Space(NamedTuple):
 def space_of(account: TenantAccount) -> Space:
     """Return the space of the account. It takes one statement."""
     files = StoredFile.objects.current().filter(account_id=OuterRef("id")).order_by()
-    used = Coalesce(
-        Subquery(files.values(used=Func(F("size"), function="sum"))), 0, output_field=models.BigIntegerField()
-    )
+    # The index with the sizes does not tell which files are counted, so those that are not, which expire, are subtracted.
+    parts = (files, files.filter(expires_at__isnull=False, is_counted=False))
+    sums = (Subquery(rows.values(used=Func(F("size"), function="sum"))) for rows in parts)
+    every, uncounted = (Coalesce(size, 0, output_field=models.BigIntegerField()) for size in sums)
     accounts = apps.get_model(settings.ACCOUNT_MODEL)._default_manager.filter(id=account.id)
     return Space(
-        *accounts.annotate(used=used, quota=Coalesce("files_quota", settings.FILES_QUOTA))
+        *accounts.annotate(used=every - uncounted, quota=Coalesce("files_quota", settings.FILES_QUOTA))
         .values_list("quota", "used")
         .get()
     )

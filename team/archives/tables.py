@@ -134,7 +134,7 @@ TABLES: dict[str, ArchivedTable] = {
         checks={**OF_READER, "trash_days": Account.keeps_in_trash},
     ),
     # The bytes are in the files `files/<id>`. A file that expires belongs to a task of this installation.
-    "files": ArchivedTable("core.StoredFile", {OWN: "key expires_at"}, where="row.expires_at IS NULL"),
+    "files": ArchivedTable("core.StoredFile", {OWN: "key expires_at is_counted"}, where="row.expires_at IS NULL"),
     "branding": ArchivedTable("accounts.Branding", {DERIVED: "logo_key"}),
     "groups": ArchivedTable("accounts.Group"),
     "users": ArchivedTable(

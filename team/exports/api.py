@@ -10,17 +10,19 @@ from rest_framework.response import Response
 
 from accounts.account.api import url_of_account
 from accounts.hosts.api import APIRequest
-from core.api.fields import ChoiceField, DateTimeField, IntegerField, TextField, WireField
+from core.api.fields import MISSING, ChoiceField, DateTimeField, IntegerField, TextField, WireField
 from core.api.lists import Paged
-from core.api.serializers import ResourceSerializer, format_time
+from core.api.serializers import ResourceSerializer, Values, format_time
 from core.db.transactions import in_transaction
+from core.errors import FieldError, FieldErrors
 from core.files.responses import file_response
 from core.http import throttling
 from core.openapi.fields import describe_field
 from core.openapi.operations import LIMITS, SHAPES, Shape
+from core.openapi.values import one_of
 from team.exports.declarations import EXPORTS
 from team.exports.formats import DecimalSign, Format, Separator
-from team.exports.models import MAX_QUERY_LENGTH, MAX_ROWS, Export, ExportQuerySet
+from team.exports.models import KINDS, LIST, MAX_QUERY_LENGTH, MAX_ROWS, Export, ExportQuerySet
 from team.menu.api import TeamViewSet
 
 OPTIONS = ("language", "separator", "decimal_sign")
@@ -31,8 +33,8 @@ class ExportedFileField(WireField):
 
 
 class ExportSerializer(ResourceSerializer):
-    kind = TextField(read_only=True)
-    resource = ChoiceField(EXPORTS, required=True)
+    kind = ChoiceField(KINDS)
+    resource = ChoiceField(EXPORTS)
     query = TextField(max_length=MAX_QUERY_LENGTH)
     format = ChoiceField(Format.values)
     columns = ChoiceField(Export.Columns.values)  # type: ignore[assignment]  # a field, which the metaclass removes from the class
@@ -48,12 +50,23 @@ class ExportSerializer(ResourceSerializer):
     expires_at = DateTimeField(read_only=True)
     finished_at = DateTimeField(read_only=True)
 
+    def to_internal_value(self, data: Any) -> Values:
+        values = super().to_internal_value(data)
+        if (values.get("kind") or LIST) == LIST:
+            if not values.get("resource"):
+                raise FieldError("resource", MISSING, "required")
+        elif of_lists := sorted(values.keys() - {"kind"}):
+            raise FieldErrors(FieldError(name, "is for lists only") for name in of_lists)
+        return values
+
     @classmethod
     def represent(cls, row: Export, zone: ZoneInfo) -> dict[str, object]:
         options = {name: row.options.get(name) or None for name in OPTIONS}
         data: dict[str, Any] = {name: getattr(row, name, None) for name in cls.names} | options
         data |= {name: format_time(data[name], zone) for name in cls.times}
         empty = {name: data[name] or None for name in ("resource", "query", "failure")}
+        if row.kind != LIST:
+            empty |= dict.fromkeys(("format", "columns", "language"))
         return {**data, **empty}
 
 
@@ -98,7 +111,12 @@ class ExportViewSet(TeamViewSet, Paged):
 # The OpenAPI document, as far as views and serializers do not tell it
 LIMITS |= {"MAX_CSV_ROWS": MAX_ROWS[Format.CSV], "MAX_XLSX_ROWS": MAX_ROWS[Format.XLSX]}
 describe_field(ExportedFileField, response={"type": "string", "format": "uri"})
+OF_LISTS, OTHER_KINDS = ("resource", "query", "format", "columns", *OPTIONS), [key for key in KINDS if key != LIST]
+LIST_RULES = {
+    "required": ["resource"],
+    "properties": {"kind": {"not": {"enum": OTHER_KINDS}}, "resource": one_of(EXPORTS)},
+}
+OTHER_RULES = {"required": ["kind"], "properties": {"kind": {"enum": OTHER_KINDS}, **dict.fromkeys(OF_LISTS, False)}}
 SHAPES[ExportSerializer] = Shape(
-    Export,
-    nullable=frozenset({"resource", "query", "failure", "language", "separator", "decimal_sign"}),
+    Export, nullable=frozenset({"failure", *OF_LISTS}), rules={"oneOf": [LIST_RULES, OTHER_RULES]}
 )

@@ -11,6 +11,7 @@ from tempfile import TemporaryFile
 from time import monotonic
 from typing import Any, BinaryIO, Self
 
+from django.core.exceptions import PermissionDenied
 from django.db import models, transaction
 from django.db.models import F, Q
 from django.utils import timezone, translation
@@ -53,8 +54,9 @@ class ExportQuerySet(models.QuerySet["Export"]):
         return self.select_for_update(no_key=True, of=("self",))
 
     def visible_to(self, user: User) -> Self:
-        """Return the exports of the user. A file has what its author may access, so no one else may read it."""
-        return self.filter(author_id=user.id)
+        """Return the exports of the user, of the kinds that they may have. A file has what its author may access, so no one else may read it."""
+        kinds = [key for key, kind in KINDS.items() if kind.is_allowed(user)]
+        return self.filter(author_id=user.id, kind__in=kinds)
 
     def running(self) -> Self:
         return self.filter(state=Export.State.RUNNING)
@@ -144,10 +146,12 @@ class Export(TenantModel):
     @classmethod
     @transaction.atomic(savepoint=False)
     def start(cls, account: Account, *, by: User, **values: Any) -> Self:
-        """Begin to write a file. `values` are columns of the export. Raise FieldErrors."""
+        """Begin to write a file. `values` are columns of the export. Raise FieldErrors or PermissionDenied."""
         export = cls(account=account, author_id=by.id, **values)
-        if export.kind == LIST:
-            export.source(by)
+        kind = KINDS[export.kind]
+        if not kind.is_allowed(by):
+            raise PermissionDenied("Your role does not allow this export")
+        kind.check_start(export, by)
         if account.exports.running().count() >= MAX_RUNNING:
             raise FieldError("", _("The account has too many exports in progress"), "too_many")
         export.save(force_insert=True)
@@ -165,7 +169,8 @@ class Export(TenantModel):
 
     @property
     def title(self) -> str:
-        return str(EXPORTS[self.resource].label if self.resource else KINDS[self.kind].label)
+        format = self.get_format_display()
+        return f"{EXPORTS[self.resource].label}: {format}" if self.resource else str(KINDS[self.kind].label)
 
     @property
     def is_running(self) -> bool:
@@ -192,13 +197,14 @@ class Export(TenantModel):
             csv = CSVFormat(self.options.get("separator", ""), self.options.get("decimal_sign", ""))
             file.writelines(csv.write(source.headings, chunks()))
         else:
-            workbook = XLSXFormat(self.title)
+            workbook = XLSXFormat(str(EXPORTS[self.resource].label))
             workbook.write(file, source.headings, chunks())
             self.notes = {"cut_number": workbook.cut_number, "cut_cells": workbook.cut_cells}
 
     @property
     def file_name(self) -> str:
-        return f"{self.resource or self.kind}s-{timezone.localdate().isoformat()}.{self.format}"
+        name = f"{self.resource}s" if self.resource else self.account.prefix
+        return f"{name}-{timezone.localdate().isoformat()}.{KINDS[self.kind].extension or self.format}"
 
     # The methods of the job
 
@@ -206,7 +212,7 @@ class Export(TenantModel):
         """Write and store the file."""
         user = self.account.users.filter(id=self.author_id, is_active=True, role__in=User.TEAM).first()
         try:
-            if user is None:
+            if user is None or not KINDS[self.kind].is_allowed(user):
                 raise ExportEnd(self.Failure.USER)
             if self.attempts > MAX_ATTEMPTS:
                 raise ExportEnd(self.Failure.ERROR)
@@ -225,7 +231,9 @@ class Export(TenantModel):
                 self.advance(self.written)
                 yield chunk
 
-        values: dict[str, Any] = {"name": self.file_name, "content_type": content_type, "max_bytes": MAX_BYTES}
+        limit = KINDS[self.kind].max_bytes
+        values: dict[str, Any] = {"name": self.file_name, "content_type": content_type}
+        values |= {"max_bytes": limit or MAX_BYTES, "is_counted": limit is None}
         try:
             expires_at = timezone.now() + KEPT_FOR
             stored = StoredFile.objects.store(self.account, chunks=chunks(), expires_at=expires_at, **values)
@@ -271,14 +279,22 @@ Writer = Callable[[Export, User, BinaryIO], str]
 class ExportKind:
     label: str | Promise
     write: Writer
+    # Whether a user of the team may have the file.
+    is_allowed: Callable[[User], bool] = lambda user: True
+    # Raise FieldErrors if a user must not start the export. The number of exports in progress has a limit besides.
+    check_start: Callable[[Export, User], object] = lambda export, user: None
+    # The end of the names of the files. Without it, it is that of the format.
+    extension: str = ""
+    # The limit of files that the quota of the account leaves out.
+    max_bytes: int | None = None
 
 
 KINDS: dict[str, ExportKind] = {}
 
 
-def register_kind(key: str, label: str | Promise, write: Writer) -> None:
+def register_kind(key: str, label: str | Promise, write: Writer, **options: Any) -> None:
     """Register what writes the files of a kind of exports."""
-    KINDS[key] = ExportKind(label, write)
+    KINDS[key] = ExportKind(label, write, **options)
 
 
 def write_list(export: Export, user: User, file: BinaryIO) -> str:
@@ -298,7 +314,7 @@ def write_list(export: Export, user: User, file: BinaryIO) -> str:
     return CONTENT_TYPES[Format(export.format)]
 
 
-register_kind(LIST, _("List"), write_list)
+register_kind(LIST, _("List"), write_list, check_start=Export.source)
 
 
 # Jobs

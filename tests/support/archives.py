@@ -12,8 +12,10 @@ from zipfile import ZIP_DEFLATED, ZipFile
 from django.db import connection
 
 from accounts.account.models import Account
+from accounts.users.models import User
 from team.archives.tables import DERIVED, LEFT_OUT, TABLES
 from team.archives.writing import MANIFEST, write_archive
+from tests.support.factories import make_account
 
 # The tables whose rows `grow` repeats, and their columns with ids of such rows.
 REPEATED = (
@@ -39,6 +41,13 @@ LINKS = {
     "comment_id",
     *(f"{kind}{name}_id" for kind in ("", "trashed_") for name in ("client", "contact", "deal", "post")),
 }
+
+
+def make_target(owner: User, prefix: str = "copy") -> Account:
+    """Return a new account whose owner has the same e-mail."""
+    account, target_owner, _token = make_account(prefix, login="boss")
+    account.users.filter(id=target_owner.id).update(email=owner.email, email_key=owner.email_key)
+    return account
 
 
 def archive_of(account: Account) -> io.BytesIO:

@@ -763,6 +763,7 @@ PAGES = [
     PageCase("app/account/fields/<id:id>", "alice", path=lambda world: f"/app/account/fields/{world.field.id}"),
     PageCase("app/account/trash", "alice"),
     PageCase("app/account/data", "alice"),
+    PageCase("app/account/archive", "alice"),
     PageCase("app/account/move-in", "alice"),
     PageCase("app/account/move-in", "alice", state="without an address", prepare=submit_empty_form),
     PageCase("app/account/audit", "alice"),

@@ -29,18 +29,11 @@ from team.archives.tables import LEFT_OUT, RENDERED, TABLES
 from team.archives.writing import MANIFEST, write_archive
 from team.backers.models import process_queue
 from team.management.commands.recount import recount
-from tests.support.archives import archive_of, contents_of, edit, grow, manifest_of, pack, rows_of
+from tests.support.archives import archive_of, contents_of, edit, grow, make_target, manifest_of, pack, rows_of
 from tests.support.factories import PASSWORD, make_account, make_client, make_message, make_post
 from tests.support.fill import SECRET, fill_both
 
 commits = pytest.mark.django_db(transaction=True)
-
-
-def make_target(owner: User, prefix: str = "copy"):
-    """Return a new account whose owner has the same e-mail."""
-    account, target_owner, _token = make_account(prefix, login="boss")
-    account.users.filter(id=target_owner.id).update(email=owner.email, email_key=owner.email_key)
-    return account
 
 
 def save_file(account, content: bytes, **values) -> StoredFile:
