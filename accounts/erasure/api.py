@@ -25,6 +25,7 @@ RECEIPT = object_of(
     erased_by_id=ROW_ID,
     erased=COUNTS,
     kept=COUNTS,
+    reported_count=COUNT,
     reported=array_of(object_of(resource=NAME, id=ROW_ID, change=NAME)),
     audit_log_days=COUNT,
     signed=NAME,

@@ -29,6 +29,8 @@ from core.errors import FieldError
 user_erasing = Signal()
 # The domain of the addresses of deleted users. RFC 2606 reserves it: nobody receives e-mails there.
 ERASED_DOMAIN = "deleted.invalid"
+# The deleted rows that a receipt names. Proxies and browsers limit the length of its address.
+MAX_REPORTED = 100
 
 
 @dataclass
@@ -43,11 +45,14 @@ class Receipt:
     # The numbers of rows by kind.
     erased: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
-    # The changes that the change feed reports, and webhooks after it.
+    # The changes that the change feed reports, and webhooks after it: their number, and the first of them.
+    reported_count: int = 0
     reported: list[dict[str, object]] = field(default_factory=list)
 
     def report(self, resource: str, id: int) -> None:
-        self.reported.append({"resource": resource, "id": id, "change": "deleted"})
+        self.reported_count += 1
+        if len(self.reported) < MAX_REPORTED:
+            self.reported.append({"resource": resource, "id": id, "change": "deleted"})
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -58,6 +63,7 @@ class Receipt:
             "erased_by_id": self.by_id,
             "erased": dict(sorted((+self.erased).items())),
             "kept": dict(sorted((+self.kept).items())),
+            "reported_count": self.reported_count,
             "reported": self.reported,
             "audit_log_days": KEPT_FOR.days,
         }

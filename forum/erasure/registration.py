@@ -11,7 +11,7 @@ from accounts.mentions.parsing import replace_mentions_in
 from accounts.users.models import User
 from forum.activities.models import Activity
 from forum.posts.models import Post
-from forum.texts.markdown import render
+from forum.texts.markdown import render_again
 
 register(
     "notifications",
@@ -91,10 +91,10 @@ def erase_from_forum(*, user: User, by: User, receipt: Receipt, deletes_texts: b
     account, name = user.account, mention_of_deleted(user.account)
     comments = account.comments(manager="with_withdrawn").all()
     changed = replace_mentions_in(account.posts.all(), "title", user, name)
-    changed += replace_mentions_in(account.posts.all(), "content", user, name, content_html=render)
-    changed += replace_mentions_in(account.posts.all(), "response", user, name, response_html=render)
-    changed += replace_mentions_in(account.status_changes.all(), "response", user, name, response_html=render)
-    changed += replace_mentions_in(comments, "comment", user, name, comment_html=render)
+    changed += replace_mentions_in(account.posts.all(), "content", user, name, content_html=render_again)
+    changed += replace_mentions_in(account.posts.all(), "response", user, name, response_html=render_again)
+    changed += replace_mentions_in(account.status_changes.all(), "response", user, name, response_html=render_again)
+    changed += replace_mentions_in(comments, "comment", user, name, comment_html=render_again)
     changed += replace_mentions_in(account.comment_versions.all(), "text", user, name)
     receipt.erased["mentions"] += changed
 
