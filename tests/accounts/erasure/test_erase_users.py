@@ -220,7 +220,7 @@ def test_it_rejects_a_code_for_another_purpose(acme):
     assert "Is not the code from the newest e-mail" in refused
     # The code for the erasure signs nobody in.
     page.get(path).forms["erasure-code"].submit()
-    with pytest.raises(CodeExpired):
+    with pytest.raises(CodeExpired), transaction.atomic():
         SignInCode.objects.use(account_id, page.cookies[CODE_COOKIE].strip('"'), code_in_letter())
     assert acme.account.users.get(id=acme.carol.id).erased_at is None
 
