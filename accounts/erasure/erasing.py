@@ -40,7 +40,8 @@ class Receipt:
     account_id: int
     resource: str
     id: int
-    by_id: int
+    # None for a job.
+    by_id: int | None
     at: str = ""
     # The numbers of rows by kind.
     erased: Counter[str] = field(default_factory=Counter)
@@ -97,13 +98,13 @@ def mention_of_deleted(account: Account) -> str:
 
 
 @transaction.atomic(savepoint=False)
-def erase_user(user: User, *, by: User, deletes_texts: bool = False) -> Receipt:
+def erase_user(user: User, *, by: User | None, deletes_texts: bool = False) -> Receipt:
     """Erase the personal data of a user. With `deletes_texts`, also delete their comments and their suggestions without other participants.
 
-    Raise PermissionDenied if `by` is neither the user nor may manage the user, and FieldError for the only owner.
+    `by` is None for a job. Raise PermissionDenied if it is neither the user nor may manage the user, and FieldError for the only owner.
     """
     _lock(user, by)
-    receipt = Receipt(user.account_id, "user", user.id, by.id)
+    receipt = Receipt(user.account_id, "user", user.id, by and by.id)
     user_erasing.send(User, user=user, by=by, receipt=receipt, deletes_texts=deletes_texts)
     _erase_rows(user, receipt)
     # The random part keeps the login free of those that others have chosen.
@@ -131,10 +132,12 @@ def erase_user(user: User, *, by: User, deletes_texts: bool = False) -> Receipt:
         is_active=False,
         blocked_at=None,
         erased_at=timezone.now(),
+        erasure_notice_at=None,
     )
     _finish(receipt)
     # The entry has the name of a deleted user, also if they erased themselves.
-    record(user.account_id, "user.erased", by=user if by.id == user.id else by, target=user, receipt=receipt.as_dict())
+    by = user if by is not None and by.id == user.id else by
+    record(user.account_id, "user.erased", by=by, target=user, receipt=receipt.as_dict())
     return receipt
 
 
@@ -155,17 +158,17 @@ def erase_row(row: Any, *, by: User) -> Receipt:
     return receipt
 
 
-def _lock(user: User, by: User) -> None:
+def _lock(user: User, by: User | None) -> None:
     """Lock both users and the owners, and check that `by` may erase the user."""
-    users = user.account.users.filter(Q(id__in=[user.id, by.id]) | Q(role=User.Role.OWNER)).order_by("id")
+    users = user.account.users.filter(Q(id__in=[row.id for row in (user, by) if row]) | Q(role=User.Role.OWNER)).order_by("id")
     locked = {row.id: row for row in users.select_for_update(no_key=True)}
-    for row in (user, by):
+    for row in filter(None, (user, by)):
         row.role, row.is_active, row.erased_at = (
             getattr(locked[row.id], name) for name in ("role", "is_active", "erased_at")
         )
     if user.erased_at is not None:
         raise FieldError("user", _("is deleted already"), "erased")
-    if user.id != by.id and not by.may_manage(user):
+    if by is not None and user.id != by.id and not by.may_manage(user):
         raise PermissionDenied(ONLY_OWNERS if by.assignable_roles else ONLY_ADMINS)
     owners = [row for row in locked.values() if row.role == User.Role.OWNER and row.is_active]
     if [row.id for row in owners] == [user.id]:

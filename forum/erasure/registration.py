@@ -6,13 +6,19 @@ from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
 from accounts.erasure.erasing import Receipt, mention_of_deleted, user_erasing
+from accounts.erasure.inactivity import register_activity
 from accounts.erasure.personal_data import CUSTOMERS, register
 from accounts.mentions.parsing import replace_mentions_in
 from accounts.users.models import User
 from forum.activities.models import Activity
+from forum.comments.models import Comment
 from forum.posts.models import Post
 from forum.texts.markdown import render_again
+from forum.votes.models import Vote
 
+register_activity(Post.objects.live().without_tasks)
+register_activity(Comment.objects.all)
+register_activity(Vote.objects.all)
 register(
     "notifications",
     _("Notifications"),
