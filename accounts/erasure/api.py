@@ -54,7 +54,7 @@ class ErasableUserViewSet(UserViewSet):
             user.account = self.account
             self.check()
             if user.id == request.user.id:
-                raise FieldError("user", _("can't be yourself here: the page of your profile asks for your password"))
+                raise FieldError("user", _("can't be yourself here: the page of your profile asks you to confirm it"))
             return erase_user(user, by=request.user, deletes_texts=read_flag(self, "texts"))
 
         return receipt_response(in_transaction(act))
