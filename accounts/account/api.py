@@ -43,9 +43,7 @@ class AccountSettingsSerializer(ResourceSerializer):
     agents_see = ChoiceField(AgentsSee.values)
     link_guests_by_email = BooleanField()
     trash_days = IntegerField(min_value=Account.MIN_TRASH_DAYS, max_value=Account.MAX_TRASH_DAYS)
-    inactive_member_months = IntegerField(
-        min_value=Account.MIN_INACTIVE_MONTHS, max_value=Account.MAX_INACTIVE_MONTHS
-    )
+    inactive_member_months = IntegerField(min_value=Account.MIN_INACTIVE_MONTHS, max_value=Account.MAX_INACTIVE_MONTHS)
     won_reasons = TextListField(max_items=MAX_REASONS)
     lost_reasons = TextListField(max_items=MAX_REASONS)
 

@@ -167,7 +167,9 @@ class DataPage(SettingsPage):
     actions = {"save": "save"}
 
     def get(self, request: UserRequest) -> HttpResponse:
-        return self.render(form=DataForm(initial={name: getattr(request.account, name) for name in DataForm.base_fields}))
+        return self.render(
+            form=DataForm(initial={name: getattr(request.account, name) for name in DataForm.base_fields})
+        )
 
     def save(self, request: UserRequest) -> HttpResponse:
         form = DataForm(request.POST)

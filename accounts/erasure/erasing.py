@@ -104,7 +104,7 @@ def erase_user(user: User, *, by: User | None, deletes_texts: bool = False) -> R
     `by` is None for a job. Raise PermissionDenied if it is neither the user nor may manage the user, and FieldError for the only owner.
     """
     _lock(user, by)
-    receipt = Receipt(user.account_id, "user", user.id, by and by.id)
+    receipt = Receipt(user.account_id, "user", user.id, None if by is None else by.id)
     user_erasing.send(User, user=user, by=by, receipt=receipt, deletes_texts=deletes_texts)
     _erase_rows(user, receipt)
     # The random part keeps the login free of those that others have chosen.
@@ -160,7 +160,9 @@ def erase_row(row: Any, *, by: User) -> Receipt:
 
 def _lock(user: User, by: User | None) -> None:
     """Lock both users and the owners, and check that `by` may erase the user."""
-    users = user.account.users.filter(Q(id__in=[row.id for row in (user, by) if row]) | Q(role=User.Role.OWNER)).order_by("id")
+    users = user.account.users.filter(
+        Q(id__in=[row.id for row in (user, by) if row]) | Q(role=User.Role.OWNER)
+    ).order_by("id")
     locked = {row.id: row for row in users.select_for_update(no_key=True)}
     for row in filter(None, (user, by)):
         row.role, row.is_active, row.erased_at = (

@@ -5,6 +5,7 @@ A member has used it who signed in, or whose rows (`register_activity`) are newe
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -66,11 +67,11 @@ def erase_inactive_members(*, account_id: int) -> None:
     for user in soon.filter(erasure_notice_at=None)[:MAX_NOTICES]:
         if has_time_left():
             user.account = account
-            in_transaction(lambda user=user: send_notice(user))  # type: ignore[misc]
+            in_transaction(partial(send_notice, user))
     due = inactive_members(account, since=limit).filter(erasure_notice_at__lte=now - NOTICE)
     for id in due.values_list("id", flat=True)[:MAX_ERASED]:
         if has_time_left():
-            in_transaction(lambda id=id: erase_if_due(due, id))  # type: ignore[misc]
+            in_transaction(partial(erase_if_due, due, id))
 
 
 def send_notice(user: User) -> None:

@@ -93,7 +93,7 @@ def attachments_of(person: Any, reader: User) -> Iterator[Attachment]:
             rows = holder.visible_to(person.account, reader).order_by().values("id")
             visible |= Q(resource=holder.key, row_id__in=rows)
     for data in personal_data_of(person):
-        found = data.rows(person)
+        found: Any = data.rows(person)
         if found.model is not Attachment or not (reader.is_team or data.public_columns):
             continue
         rest = found.current().filter(visible).order_by("id")

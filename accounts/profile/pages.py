@@ -250,8 +250,7 @@ class ErasureForm(PasswordConfirmationForm):
         secret = request.COOKIES.get(CODE_COOKIE, "")
         # True after the e-mail with the code was sent.
         self.has_code = (
-            self.needs_code
-            and SignInCode.objects.usable(request.account.id, secret, purpose=self.PURPOSE).exists()
+            self.needs_code and SignInCode.objects.usable(request.account.id, secret, purpose=self.PURPOSE).exists()
         )
 
     def clean_code(self) -> str:

@@ -7,9 +7,8 @@ from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form

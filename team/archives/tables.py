@@ -131,7 +131,11 @@ TABLES: dict[str, ArchivedTable] = {
             SECRET: "partner_key",
             DERIVED: "resources_with_fields",
         },
-        checks={**OF_READER, "trash_days": Account.keeps_in_trash, "inactive_member_months": Account.keeps_inactive_members},
+        checks={
+            **OF_READER,
+            "trash_days": Account.keeps_in_trash,
+            "inactive_member_months": Account.keeps_inactive_members,
+        },
     ),
     # The bytes are in the files `files/<id>`. A file that expires belongs to a task of this installation.
     "files": ArchivedTable("core.StoredFile", {OWN: "key expires_at"}, where="row.expires_at IS NULL"),
