@@ -160,11 +160,10 @@ def erase_row(row: Any, *, by: User) -> Receipt:
 
 def _lock(user: User, by: User | None) -> None:
     """Lock both users and the owners, and check that `by` may erase the user."""
-    users = user.account.users.filter(
-        Q(id__in=[row.id for row in (user, by) if row]) | Q(role=User.Role.OWNER)
-    ).order_by("id")
+    people = [user] if by is None else [user, by]
+    users = user.account.users.filter(Q(id__in=[row.id for row in people]) | Q(role=User.Role.OWNER)).order_by("id")
     locked = {row.id: row for row in users.select_for_update(no_key=True)}
-    for row in filter(None, (user, by)):
+    for row in people:
         row.role, row.is_active, row.erased_at = (
             getattr(locked[row.id], name) for name in ("role", "is_active", "erased_at")
         )

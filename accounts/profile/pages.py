@@ -233,7 +233,6 @@ class PasswordForm(PasswordConfirmationForm):
 
 class ErasureForm(PasswordConfirmationForm):
     id_format = "erasure-%s"
-
     PURPOSE = "erasure"
 
     current = CurrentPassword()
@@ -305,8 +304,7 @@ class Security(PartsPage):
         if not self.submit_form(form, act):
             return self.render_parts("erasure", form)
         response = redirect_to_receipt(receipts[0])
-        for name in (SESSION_COOKIE, CODE_COOKIE):
-            delete_cookie(response, name)
+        delete_cookie(response, SESSION_COOKIE)
         return response
 
     def send_erasure_code(self) -> HttpResponse:

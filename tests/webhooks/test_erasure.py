@@ -33,9 +33,10 @@ def test_mentions_of_a_user_are_erased(acme, other, body):
     acme.carol.change(name="Carol Smith")
     endpoint, _secret = add_endpoint(acme.account, "https://hooks.example/")
     foreign, _secret = add_endpoint(other.account, "https://hooks.example/")
-    entry = make_delivery(endpoint, request=body, number=10**6)
-    unrelated = make_delivery(endpoint, request="Hey @bob, carol", number=10**6)
-    not_ours = make_delivery(foreign, request=body, number=10**6)
+    values = {"event": "post.updated", "number": 10**6}
+    entry = make_delivery(endpoint, request=body, **values)
+    unrelated = make_delivery(endpoint, request="Hey @bob, carol", **values)
+    not_ours = make_delivery(foreign, request=body, **values)
     receipt = in_transaction(lambda: erase_user(acme.carol, by=acme.alice))
     assert receipt.erased["webhook_deliveries"] == 1
     for row, request in ((entry, ""), (unrelated, "Hey @bob, carol"), (not_ours, body)):
