@@ -422,7 +422,7 @@ def request_a_code(page) -> None:
 
 def request_an_erasure_code(page) -> None:
     page.get_by_text("Delete my user", exact=True).click()
-    page.locator("#erasure-code button").click()
+    page.locator("#code-request button").click()
     page.get_by_label("Code from the e-mail").wait_for()
 
 

@@ -193,7 +193,7 @@ def test_a_user_without_a_password_confirms_with_a_code(acme):
     page = acme.page(acme.carol)
     forms = page.get("/app/profile/security").forms
     assert "erasure" not in forms
-    security = forms["erasure-code"].submit().follow()
+    security = forms["code-request"].submit().follow()
     letter(acme.carol.email, about="is your code for Acme")
     code = code_in_letter()
     form = security.forms["erasure"]
@@ -219,7 +219,7 @@ def test_it_rejects_a_code_for_another_purpose(acme):
     refused = sender(page)(path, {"part": "erasure", "code": code_in_letter()}, status=422)
     assert "Is not the code from the newest e-mail" in refused
     # The code for the erasure signs nobody in.
-    page.get(path).forms["erasure-code"].submit()
+    page.get(path).forms["code-request"].submit()
     with pytest.raises(CodeExpired), transaction.atomic():
         SignInCode.objects.use(account_id, page.cookies[CODE_COOKIE].strip('"'), code_in_letter())
     assert acme.account.users.get(id=acme.carol.id).erased_at is None
