@@ -826,6 +826,7 @@ CREATE TABLE public.accounts_account (
     updated_at timestamp with time zone NOT NULL,
     files_quota bigint,
     trash_days smallint DEFAULT 30 NOT NULL,
+    inactive_member_months smallint,
     CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
 );
 
@@ -1064,7 +1065,8 @@ CREATE TABLE public.accounts_user (
     search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
     search_text text DEFAULT ''::text NOT NULL,
     search_words tsvector DEFAULT ''::tsvector NOT NULL,
-    erased_at timestamp with time zone
+    erased_at timestamp with time zone,
+    erasure_notice_at timestamp with time zone
 );
 ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
 

@@ -12,7 +12,7 @@ from core.api.resources import values_query
 from core.api.serializers import format_time
 from core.http.formats import JSONRenderer
 from core.registry import Resource, registry
-from webhooks.models import Endpoint
+from webhooks.models import CHAT_AT, Endpoint
 
 # Discord refuses longer messages.
 MAX_TEXT_LENGTH = 2000
@@ -85,8 +85,8 @@ def chat_message(endpoint: Endpoint, event: Event, data: dict[str, object]) -> d
         text = sentence(event, data)
     if endpoint.host.endswith(DISCORD_HOSTS):
         return {"content": text[:MAX_TEXT_LENGTH], "allowed_mentions": {"parse": []}}
-    # Slack reads these characters as markup. A zero-width space prevents a name from mentioning everyone.
-    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "@\u200b")
+    # Slack reads these characters as markup, and a name could mention everyone.
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", CHAT_AT)
     return {"text": text}
 
 

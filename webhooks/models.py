@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from functools import lru_cache
+from itertools import product
 from typing import Any, Self
 from urllib.parse import urlsplit
 
@@ -10,13 +11,16 @@ import orjson
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import connection, models, transaction
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.audit.models import Audited
+from accounts.erasure.personal_data import personal_data_of
 from accounts.hosts.models import Host
 from accounts.hosts.names import normalize
+from accounts.users.models import User
 from core import outbound
 from core.changes.followers import Follower
 from core.changes.models import Change
@@ -33,6 +37,10 @@ SEAL_PURPOSE = "webhook"
 # After a rotation, requests are also signed with the previous secret for this time.
 PREVIOUS_SECRET_VALID_FOR = timedelta(hours=24)
 LOG_KEPT_FOR = timedelta(days=30)
+# The key of the entries of the log in the receipt of an erasure.
+DELIVERIES = "webhook_deliveries"
+# An @ in a message for a chat: the space without width prevents a mention there.
+CHAT_AT = "@\u200b"
 
 
 def event_types() -> list[str]:
@@ -266,6 +274,31 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
                 f" SELECT {names} FROM json_populate_recordset(NULL::webhooks_delivery, %s::json)",
                 [orjson.dumps(rows).decode()],
             )
+
+    def about(self, person: Any) -> Self:
+        """Return the entries whose requests may show a user, a client or a contact: those about their row and about rows of theirs.
+
+        For a user, those with a mention are among them, also in a text that has changed since.
+        """
+        about, kinds = Q(resource=person._meta.model_name, id=person.id), Q()
+        for data in personal_data_of(person):
+            rows = None if data.key == DELIVERIES else data.rows(person)
+            if rows is not None and (resource := getattr(rows.model, "api_resource", None)) is not None:
+                about |= Q(resource=resource.key, id__in=rows.order_by().values("id"))
+                kinds |= Q(event__startswith=f"{resource.key}.")
+        changes = Change.objects.filter(about, account_id=person.account_id)
+        found = Q(number__in=changes.values("number"))
+        if isinstance(person, User):
+            # Mentions are in the kinds of rows that users write. A comparison without regard to case is slow: few requests have an @.
+            mentions = Q()
+            for name, at in product({person.login, person.name} - {""}, ("@", CHAT_AT)):
+                mentions |= Q(request__icontains=f"{at}{orjson.dumps(name).decode()[1:-1]}")
+            found |= kinds & Q(request__contains="@") & mentions
+        return self.filter(found, account_id=person.account_id).exclude(request="", response="")
+
+    def erase_bodies(self) -> int:
+        """Erase the requests and the responses. The entries stay. Return their number."""
+        return self.update(request="", response="")
 
     def outdated(self) -> Self:
         """Return the entries that are older than `LOG_KEPT_FOR`."""

@@ -32,6 +32,7 @@ class AccountSerializer(ResourceSerializer):
     agents_see = TextField(read_only=True)
     link_guests_by_email = BooleanField(read_only=True)
     trash_days = IntegerField(read_only=True)
+    inactive_member_months = IntegerField(read_only=True)
     won_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
     lost_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
 
@@ -42,6 +43,7 @@ class AccountSettingsSerializer(ResourceSerializer):
     agents_see = ChoiceField(AgentsSee.values)
     link_guests_by_email = BooleanField()
     trash_days = IntegerField(min_value=Account.MIN_TRASH_DAYS, max_value=Account.MAX_TRASH_DAYS)
+    inactive_member_months = IntegerField(min_value=Account.MIN_INACTIVE_MONTHS, max_value=Account.MAX_INACTIVE_MONTHS)
     won_reasons = TextListField(max_items=MAX_REASONS)
     lost_reasons = TextListField(max_items=MAX_REASONS)
 
@@ -66,8 +68,10 @@ class AccountViewSet(TypedViewSet, JSONViewSet):
             self.account, data=self.body.get("account"), partial=True, context=context
         )
         self.check(account=serializer)
-        # Null changes nothing. A list is never null.
-        self.account.change(**{name: value for name, value in serializer.values.items() if value is not None})
+        # Null changes nothing, except for a column that may be null. A list is never null.
+        nullable = {field.name for field in Account._meta.concrete_fields if field.null}
+        values = serializer.values.items()
+        self.account.change(**{name: value for name, value in values if value is not None or name in nullable})
         return Response(self.represent(self.account))
 
     def represent(self, row: Account, **extra: object) -> dict[str, Any]:

@@ -78,9 +78,10 @@ class Account(Audited):
     audit_group = "account"
     audited = (
         *("name", "time_zone", "language", "currency", "agents_see", "confirms_user_links", "link_guests_by_email"),
-        *("won_reasons", "lost_reasons", "trash_days"),
+        *("won_reasons", "lost_reasons", "trash_days", "inactive_member_months"),
     )
     MIN_TRASH_DAYS, MAX_TRASH_DAYS = 7, 365
+    MIN_INACTIVE_MONTHS, MAX_INACTIVE_MONTHS = 12, 120
 
     id = AccountKeyField(primary_key=True, default=random_account_id, editable=False)
     prefix = models.CharField(max_length=63, validators=[RegexValidator(PREFIX_PATTERN)])
@@ -109,6 +110,8 @@ class Account(Audited):
     )
     # How long deleted resources stay in the trash, in days.
     trash_days = models.SmallIntegerField(default=30, db_default=30)
+    # After this time without use, members are erased (`accounts.erasure.inactivity`). None keeps them.
+    inactive_member_months = models.SmallIntegerField(null=True)
     # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
     resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     # The bytes of the files that the account may store. None stands for the setting FILES_QUOTA. Only operators set it.
@@ -145,14 +148,22 @@ class Account(Audited):
         """Return whether the trash may keep rows for this number of days."""
         return cls.MIN_TRASH_DAYS <= days <= cls.MAX_TRASH_DAYS
 
+    @classmethod
+    def keeps_inactive_members(cls, months: int | None) -> bool:
+        """Return whether members may be erased after this number of months."""
+        return months is None or cls.MIN_INACTIVE_MONTHS <= months <= cls.MAX_INACTIVE_MONTHS
+
     def change(self, **values: object) -> None:
         """Save the fields that an admin may set."""
-        former_currency = self.currency
+        former_currency, former_months = self.currency, self.inactive_member_months
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=[*values, "updated_at"])
         if self.currency != former_currency:
             currency_changed.send(Account, account=self)
+        if self.inactive_member_months != former_months:
+            # Members are told of the new time.
+            self.users.exclude(erasure_notice_at=None).update(erasure_notice_at=None)
 
     def default_status(self, kind: str) -> Any:
         """Return the first status of the kind, or None."""

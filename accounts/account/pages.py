@@ -140,12 +140,22 @@ class AccountPage(SettingsPage):
         return redirect("accounts-account")
 
 
-class TrashDaysForm(Form):
+class DataForm(Form):
     trash_days = forms.IntegerField(
         label=_("Days in the trash"),
         min_value=Account.MIN_TRASH_DAYS,
         max_value=Account.MAX_TRASH_DAYS,
         help_text=_("From 7 to 365. What is in the trash for longer is erased for good within an hour."),
+    )
+    inactive_member_months = forms.IntegerField(
+        label=_("Months until inactive members are erased"),
+        required=False,
+        min_value=Account.MIN_INACTIVE_MONTHS,
+        max_value=Account.MAX_INACTIVE_MONTHS,
+        help_text=_(
+            "From 12 to 120, or nothing to keep them. Members who have not signed in, written, commented or voted for this time get"
+            " an e-mail, and are erased 30 days after it unless they return. What they wrote stays, under “Deleted user”."
+        ),
     )
 
 
@@ -157,13 +167,15 @@ class DataPage(SettingsPage):
     actions = {"save": "save"}
 
     def get(self, request: UserRequest) -> HttpResponse:
-        return self.render(form=TrashDaysForm(initial={"trash_days": request.account.trash_days}))
+        return self.render(
+            form=DataForm(initial={name: getattr(request.account, name) for name in DataForm.base_fields})
+        )
 
     def save(self, request: UserRequest) -> HttpResponse:
-        form = TrashDaysForm(request.POST)
+        form = DataForm(request.POST)
         if not form.is_valid() or not self.submit_form(form, lambda: request.account.change(**form.cleaned_data)):
             return self.render(form=form)
-        messages.success(request, gettext("The days are saved."))
+        messages.success(request, gettext("Saved."))
         return redirect("accounts-data")
 
 

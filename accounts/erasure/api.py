@@ -25,6 +25,7 @@ RECEIPT = object_of(
     erased_by_id=ROW_ID,
     erased=COUNTS,
     kept=COUNTS,
+    reported_count=COUNT,
     reported=array_of(object_of(resource=NAME, id=ROW_ID, change=NAME)),
     audit_log_days=COUNT,
     signed=NAME,
@@ -53,7 +54,7 @@ class ErasableUserViewSet(UserViewSet):
             user.account = self.account
             self.check()
             if user.id == request.user.id:
-                raise FieldError("user", _("can't be yourself here: the page of your profile asks for your password"))
+                raise FieldError("user", _("can't be yourself here: the page of your profile asks you to confirm it"))
             return erase_user(user, by=request.user, deletes_texts=read_flag(self, "texts"))
 
         return receipt_response(in_transaction(act))

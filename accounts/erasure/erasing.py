@@ -29,6 +29,8 @@ from core.errors import FieldError
 user_erasing = Signal()
 # The domain of the addresses of deleted users. RFC 2606 reserves it: nobody receives e-mails there.
 ERASED_DOMAIN = "deleted.invalid"
+# The deleted rows that a receipt names. Proxies and browsers limit the length of its address.
+MAX_REPORTED = 100
 
 
 @dataclass
@@ -38,16 +40,20 @@ class Receipt:
     account_id: int
     resource: str
     id: int
-    by_id: int
+    # None for a job.
+    by_id: int | None
     at: str = ""
     # The numbers of rows by kind.
     erased: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
-    # The changes that the change feed reports, and webhooks after it.
+    # The changes that the change feed reports, and webhooks after it: their number, and the first of them.
+    reported_count: int = 0
     reported: list[dict[str, object]] = field(default_factory=list)
 
     def report(self, resource: str, id: int) -> None:
-        self.reported.append({"resource": resource, "id": id, "change": "deleted"})
+        self.reported_count += 1
+        if len(self.reported) < MAX_REPORTED:
+            self.reported.append({"resource": resource, "id": id, "change": "deleted"})
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -58,6 +64,7 @@ class Receipt:
             "erased_by_id": self.by_id,
             "erased": dict(sorted((+self.erased).items())),
             "kept": dict(sorted((+self.kept).items())),
+            "reported_count": self.reported_count,
             "reported": self.reported,
             "audit_log_days": KEPT_FOR.days,
         }
@@ -91,13 +98,13 @@ def mention_of_deleted(account: Account) -> str:
 
 
 @transaction.atomic(savepoint=False)
-def erase_user(user: User, *, by: User, deletes_texts: bool = False) -> Receipt:
+def erase_user(user: User, *, by: User | None, deletes_texts: bool = False) -> Receipt:
     """Erase the personal data of a user. With `deletes_texts`, also delete their comments and their suggestions without other participants.
 
-    Raise PermissionDenied if `by` is neither the user nor may manage the user, and FieldError for the only owner.
+    `by` is None for a job. Raise PermissionDenied if it is neither the user nor may manage the user, and FieldError for the only owner.
     """
     _lock(user, by)
-    receipt = Receipt(user.account_id, "user", user.id, by.id)
+    receipt = Receipt(user.account_id, "user", user.id, None if by is None else by.id)
     user_erasing.send(User, user=user, by=by, receipt=receipt, deletes_texts=deletes_texts)
     _erase_rows(user, receipt)
     # The random part keeps the login free of those that others have chosen.
@@ -125,10 +132,12 @@ def erase_user(user: User, *, by: User, deletes_texts: bool = False) -> Receipt:
         is_active=False,
         blocked_at=None,
         erased_at=timezone.now(),
+        erasure_notice_at=None,
     )
     _finish(receipt)
     # The entry has the name of a deleted user, also if they erased themselves.
-    record(user.account_id, "user.erased", by=user if by.id == user.id else by, target=user, receipt=receipt.as_dict())
+    by = user if by is not None and by.id == user.id else by
+    record(user.account_id, "user.erased", by=by, target=user, receipt=receipt.as_dict())
     return receipt
 
 
@@ -149,17 +158,18 @@ def erase_row(row: Any, *, by: User) -> Receipt:
     return receipt
 
 
-def _lock(user: User, by: User) -> None:
+def _lock(user: User, by: User | None) -> None:
     """Lock both users and the owners, and check that `by` may erase the user."""
-    users = user.account.users.filter(Q(id__in=[user.id, by.id]) | Q(role=User.Role.OWNER)).order_by("id")
+    people = [user] if by is None else [user, by]
+    users = user.account.users.filter(Q(id__in=[row.id for row in people]) | Q(role=User.Role.OWNER)).order_by("id")
     locked = {row.id: row for row in users.select_for_update(no_key=True)}
-    for row in (user, by):
+    for row in people:
         row.role, row.is_active, row.erased_at = (
             getattr(locked[row.id], name) for name in ("role", "is_active", "erased_at")
         )
     if user.erased_at is not None:
         raise FieldError("user", _("is deleted already"), "erased")
-    if user.id != by.id and not by.may_manage(user):
+    if by is not None and user.id != by.id and not by.may_manage(user):
         raise PermissionDenied(ONLY_OWNERS if by.assignable_roles else ONLY_ADMINS)
     owners = [row for row in locked.values() if row.role == User.Role.OWNER and row.is_active]
     if [row.id for row in owners] == [user.id]:

@@ -12,7 +12,7 @@ from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.users.pages import UserPage
 from core.pages.base import Page, redirect
 
-MAX_RECEIPT_LENGTH = 20_000
+MAX_RECEIPT_LENGTH = 6_000
 
 
 def redirect_to_receipt(receipt: Receipt) -> HttpResponse:

@@ -1,20 +1,29 @@
-"""The file with everything that the account keeps about a person, as JSON."""
+"""The file with everything that the account keeps about a person: a ZIP with the rows as JSON, and with attachments."""
 
+import io
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from tempfile import TemporaryFile
 from typing import IO, Any
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from django.core.exceptions import PermissionDenied
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db.models import BinaryField, Model, QuerySet
-from django.http import FileResponse, HttpResponse
+from django.db.models import BinaryField, Model, Q, QuerySet
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import get_object_or_404
+from django.utils import timezone
 
+from accounts.attachments.holders import holders
+from accounts.attachments.models import Attachment
 from accounts.audit.models import record
 from accounts.erasure.personal_data import personal_data_of
 from accounts.hosts.requests import UserRequest
+from accounts.users.models import User
 from core.db.tenancy import rows_of
+from core.files.responses import in_pace
+from core.files.store import CHUNK_SIZE
 from core.http import throttling
 from core.pages.base import Page
 from core.registry import registry
@@ -77,6 +86,59 @@ def write_person(person: Any, file: IO[bytes], *, is_for_team: bool) -> None:
     file.write(b"}\n")
 
 
+def attachments_of(person: Any, reader: User) -> Iterator[Attachment]:
+    """Yield the attachments that a person added, or those of a client or contact. Members get those that they see on pages."""
+    visible = Q()
+    if not reader.is_team:
+        for holder in holders.values():
+            rows = holder.visible_to(person.account, reader).order_by().values("id")
+            visible |= Q(resource=holder.key, row_id__in=rows)
+    for data in personal_data_of(person):
+        found: Any = data.rows(person)
+        if found.model is not Attachment or not (reader.is_team or data.public_columns):
+            continue
+        rest = found.current().filter(visible).order_by("id")
+        while chunk := list(rest[:CHUNK_ROWS]):
+            yield from chunk
+            rest = rest.filter(id__gt=chunk[-1].id)
+
+
+class ZipOutput(io.RawIOBase):
+    """The output of a `ZipFile`, which is taken in chunks."""
+
+    def __init__(self) -> None:
+        self.written = bytearray()
+
+    def write(self, data: Any) -> int:
+        self.written += data
+        return len(data)
+
+    def take(self) -> bytes:
+        taken, self.written = bytes(self.written), bytearray()
+        return taken
+
+
+def zip_chunks(person: IO[bytes], attachments: Iterable[Attachment]) -> Iterator[bytes]:
+    """Yield a ZIP with `person.json` and the attachments, of which one chunk at a time is in memory."""
+
+    def parts() -> Iterator[tuple[str, Iterator[bytes]]]:
+        yield "person.json", iter(lambda: person.read(CHUNK_SIZE), b"")
+        for attachment in attachments:
+            yield f"attachments/{attachment.id}-{attachment.file.name}", attachment.file.read()
+
+    output, now = ZipOutput(), timezone.localtime().timetuple()[:6]
+    with closing(person), ZipFile(output, "w") as archive:
+        for name, chunks in parts():
+            info = ZipInfo(name, now)
+            info.compress_type = ZIP_DEFLATED
+            with archive.open(info, "w", force_zip64=True) as part:
+                for chunk in chunks:
+                    part.write(chunk)
+                    if written := output.take():
+                        yield written
+    yield output.take()
+
+
 class PersonFilePage(Page):
     """The file about a user, for the user and admins, or about a client or a contact, for admins."""
 
@@ -98,9 +160,12 @@ class PersonFilePage(Page):
         person = self.find(id)
         throttling.count_export(request)
         record(request.account.id, "export.started", resource=self.kind, id=id)
-        file = TemporaryFile()  # noqa: SIM115, the response closes it
+        file = TemporaryFile()  # noqa: SIM115, `zip_chunks` closes it
         write_person(person, file, is_for_team=request.user.is_team)
         file.seek(0)
-        headers = {"Cache-Control": "private, no-store"}
-        name = f"{self.kind}-{id}.json"
-        return FileResponse(file, as_attachment=True, filename=name, content_type="application/json", headers=headers)  # type: ignore[return-value]  # the stubs have no common base
+        headers = {
+            "Cache-Control": "private, no-store",
+            "Content-Disposition": f'attachment; filename="{self.kind}-{id}.zip"',
+        }
+        chunks = in_pace(zip_chunks(file, attachments_of(person, request.user)))
+        return StreamingHttpResponse(chunks, content_type="application/zip", headers=headers)  # type: ignore[return-value]  # the stubs have no common base

@@ -41,6 +41,8 @@ class PersonalData:
     public_columns: tuple[str, ...]
     # The condition of the rows that members may read: who was in the team before has written others.
     public_rows: Q
+    # True if `rows` are found by other rows of the person, so that they are erased before these.
+    is_first: bool
 
 
 CUSTOMERS = ("client", "contact")
@@ -58,8 +60,10 @@ def register(
     delete: Callable[[Any], int] = delete_rows,
     public_columns: tuple[str, ...] = (),
     public_rows: Q = Q(),  # noqa: B008, it never changes
+    is_first: bool = False,
 ) -> None:
-    _registered.append(PersonalData(key, label, rows, subjects, is_erased, delete, public_columns, public_rows))
+    data = PersonalData(key, label, rows, subjects, is_erased, delete, public_columns, public_rows, is_first)
+    _registered.insert(0 if is_first else len(_registered), data)
 
 
 def linked_to(customer: Any) -> Q:

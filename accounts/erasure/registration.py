@@ -4,14 +4,19 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.attachments.models import AttachmentQuerySet
 from accounts.erasure.erasing import Receipt, user_erasing
+from accounts.erasure.inactivity import register_activity
 from accounts.erasure.personal_data import register, register_label
 from accounts.mail.sending import Email, send_email
+from accounts.sessions.models import Session
+from accounts.tokens.models import APIToken
 from accounts.users.models import User
 from core.http.idempotency import IdempotentAnswer
 from core.jobs.queue import Job
 from core.rows.trimmed import fold_email
 from core.sealing import SealError, unseal
 
+register_activity(Session.objects.all, "seen_at")
+register_activity(APIToken.objects.all, "last_used_at")
 register_label("user", _("User"))
 register_label("queued_emails", _("E-mails that were not sent yet"))
 register_label("mentions", _("Texts with a mention"))

@@ -23,15 +23,12 @@ from accounts.examples.operations import (
 )
 from accounts.examples.requests import execute
 from accounts.hosts.requests import UserRequest
-from accounts.sessions import throttling
 from accounts.sessions.cookies import CODE_COOKIE, delete_cookie, set_cookie
-from accounts.sessions.throttling import RefusalReason, Way, log_refusal
-from accounts.sign_in.emails import email_new_token, email_user
+from accounts.sign_in.emails import email_new_token
+from accounts.sign_in.forms import send_code
 from accounts.sign_in.models import SignInCode
 from accounts.tokens.models import APIToken
 from accounts.tokens.pages import TokenForm, last_day, read_visit_token, set_visit_token
-from core.db.transactions import in_transaction
-from core.errors import Throttled
 from core.pages.base import Page, base_url, redirect
 from core.pages.creation import CreatingPage, Creation
 
@@ -98,27 +95,13 @@ class APIPage(CreatingPage):
 
     def send_code(self) -> HttpResponse:
         """Send a code to the user, and show the form with a field for it and the values that were entered."""
-        request, user = self.request, self.request.user
+        request = self.request
         entered = {name: value for name, value in request.POST.items() if name not in ("current", "code")}
-        try:
-            may_send = throttling.count_code_request(request, user.email, user)
-        except Throttled:
-            may_send = False
-        if not may_send:
-            log_refusal(request, Way.CONFIRMATION, RefusalReason.TOO_MANY, user=user)
-            messages.error(request, _("Your address has got too many e-mails. Try again in an hour."))
+        secret = send_code(request, "accounts/mail/confirmation_code.txt")
+        if secret is None:
             return self.show(initial=entered)
-
-        def act() -> str:
-            former = request.COOKIES.get(CODE_COOKIE, "")
-            code, secret = SignInCode.objects.make(request.account, user.email, replaces=former)
-            email_user(user, "accounts/mail/confirmation_code.txt", request, code=code)
-            return secret
-
-        secret = in_transaction(act)
         # The form below reads the cookie.
         request.COOKIES[CODE_COOKIE] = secret
-        messages.success(request, _("An e-mail to %(email)s is on its way.") % {"email": user.email})
         response = self.show(initial=entered)
         set_cookie(response, CODE_COOKIE, secret, SignInCode.LIFETIME)
         return response

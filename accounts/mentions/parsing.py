@@ -81,17 +81,22 @@ def replace_mentions(text: str, user: User, replacement: str) -> str:
 
 
 def replace_mentions_in(
-    rows: QuerySet[Any, Any], column: str, user: User, replacement: str, **derived: Callable[[str], object]
+    rows: QuerySet[Any, Any], column: str, user: User, replacement: str, **derived: Callable[[str, Any], object]
 ) -> int:
-    """Replace the mentions of the user in a column of rows. `derived` computes other columns from the new text. Return the number of rows."""
+    """Replace the mentions of the user in a column of rows. Return the number of rows.
+
+    `derived` computes other columns from the new text and their former values.
+    """
     found = Q(**{f"{column}__icontains": f"@{user.login}"})
     if user.name:
         found |= Q(**{f"{column}__contains": f"@{user.name}"})
     number = 0
-    for id, text in list(rows.filter(found).order_by("id").values_list("id", column)):
+    for id, text, *former in list(rows.filter(found).order_by("id").values_list("id", column, *derived)):
         new_text = replace_mentions(text, user, replacement)
         if new_text != text:
-            values = {name: compute(new_text) for name, compute in derived.items()}
+            values = {
+                name: compute(new_text, value) for (name, compute), value in zip(derived.items(), former, strict=True)
+            }
             number += rows.filter(id=id).update(**{column: new_text}, **values)
     return number
 

@@ -20,16 +20,26 @@ from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import Form, LongSelect, time_zone_choices
 from accounts.layout.settings import parse_id
 from accounts.mail.sending import Purpose, count_email, sign_link
-from accounts.sessions.cookies import SESSION_COOKIE, delete_cookie
+from accounts.sessions.cookies import CODE_COOKIE, SESSION_COOKIE, delete_cookie, set_cookie
 from accounts.sessions.models import Session
 from accounts.sessions.throttling import count_email_to_user
 from accounts.sign_in.emails import email_password_changed, email_password_link, email_user
-from accounts.sign_in.forms import CurrentPassword, EndAccess, PasswordConfirmationForm
+from accounts.sign_in.forms import (
+    Code,
+    CurrentPassword,
+    EndAccess,
+    PasswordConfirmationForm,
+    send_code,
+    too_many_attempts,
+    verify_code,
+)
+from accounts.sign_in.models import SignInCode
 from accounts.sign_in.pages.email_links import EmailLinkPage
 from accounts.users.delivery import HOURS, NotificationDelivery
 from accounts.users.forms import EmailFormField, LoginFormField, NewPassword, check_login, check_password_rules
 from accounts.users.models import User
 from core.db.transactions import in_transaction
+from core.errors import Throttled
 from core.http.throttling import count_from_address
 from core.pages.base import Page, redirect
 from core.rows.trimmed import fold_email
@@ -223,12 +233,33 @@ class PasswordForm(PasswordConfirmationForm):
 
 class ErasureForm(PasswordConfirmationForm):
     id_format = "erasure-%s"
+    PURPOSE = "erasure"
 
     current = CurrentPassword()
+    code = Code()
     texts = forms.BooleanField(
         label=_("Also delete my comments, and my suggestions that nobody else voted for or commented on"),
         required=False,
     )
+
+    def __init__(self, data: QueryDict | None = None, *, request: UserRequest) -> None:
+        super().__init__(data, request=request)
+        self.needs_code = not request.user.has_usable_password()
+        del self.fields["current" if self.needs_code else "code"]
+        secret = request.COOKIES.get(CODE_COOKIE, "")
+        # True after the e-mail with the code was sent.
+        self.has_code = (
+            self.needs_code and SignInCode.objects.usable(request.account.id, secret, purpose=self.PURPOSE).exists()
+        )
+
+    def clean_code(self) -> str:
+        code: str = self.cleaned_data["code"]
+        try:
+            if not verify_code(self.request, code, purpose=self.PURPOSE):
+                self.add_error("code", _("Is not the code from the newest e-mail"))
+        except Throttled as refused:
+            self.add_error("code", too_many_attempts(refused))
+        return code
 
 
 class Security(PartsPage):
@@ -245,8 +276,9 @@ class Security(PartsPage):
             if part == "first-password":
                 self.send_password_link()
                 return redirect("accounts-security")
-            return self.render_parts()
-        if part not in self.parts:
+            if part == "erasure-code":
+                return self.send_erasure_code()
+        if part not in self.parts or (part != "erasure" and not request.user.has_usable_password()):
             return self.render_parts()
         form = self.parts[part](request.POST, request=request)
         if not form.is_valid():
@@ -273,6 +305,13 @@ class Security(PartsPage):
             return self.render_parts("erasure", form)
         response = redirect_to_receipt(receipts[0])
         delete_cookie(response, SESSION_COOKIE)
+        return response
+
+    def send_erasure_code(self) -> HttpResponse:
+        secret = send_code(self.request, "accounts/mail/erasure_code.txt", purpose=ErasureForm.PURPOSE)
+        response = redirect(reverse("accounts-security") + "#erasure-form")
+        if secret is not None:
+            set_cookie(response, CODE_COOKIE, secret, SignInCode.LIFETIME)
         return response
 
     def send_password_link(self) -> None:

@@ -65,6 +65,9 @@ class SessionQuerySet(models.QuerySet["Session"]):
             expires_at=Session.expiry(began_at, now),
         )
         user.acts_as_member = row.is_limited
+        if user.last_login is None or now - user.last_login > Session.LOGIN_INTERVAL:
+            user.last_login = now
+            User.objects.filter(pk=user.pk).update(last_login=now)
         return row, secret
 
     def find_by_secret(self, account_id: int, secret: str, *, domain: str) -> "Session | None":
@@ -129,6 +132,8 @@ class Session(TenantModel):
     MAX_LIFETIME = timedelta(days=90)
     # The time after which a use of the session is stored again.
     TOUCH_INTERVAL = timedelta(hours=1)
+    # The time after which a sign-in is stored again in `User.last_login`.
+    LOGIN_INTERVAL = timedelta(days=1)
 
     user_id = models.BigIntegerField()
     user = foreign_object("accounts.User", "user_id", on_delete=models.CASCADE, related_name="sessions")

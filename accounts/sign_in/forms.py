@@ -4,16 +4,20 @@ import re
 from typing import Any
 
 from django import forms
+from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.sessions import passwords, throttling
-from accounts.sessions.throttling import Way
-from accounts.sign_in.models import SignInCode
+from accounts.sessions.cookies import CODE_COOKIE
+from accounts.sessions.throttling import RefusalReason, Way, log_refusal
+from accounts.sign_in.emails import email_user
+from accounts.sign_in.models import CodeExpired, SignInCode
+from core.db.transactions import in_transaction
 from core.errors import Throttled
 
 
@@ -72,6 +76,44 @@ def verify_current_password(request: UserRequest, password: str) -> bool:
     user = request.user
     attempt = throttling.LoginAttempt(request, user.account_id, user.login, Way.CONFIRMATION)
     return passwords.verify(user, password, attempt=attempt)
+
+
+def send_code(request: UserRequest, template: str, *, purpose: str = "") -> str | None:
+    """Send the user a code to confirm an act. Return the secret for the cookie, or None after too many e-mails. Tell the user either way."""
+    user = request.user
+    try:
+        may_send = throttling.count_code_request(request, user.email, user)
+    except Throttled:
+        may_send = False
+    if not may_send:
+        log_refusal(request, Way.CONFIRMATION, RefusalReason.TOO_MANY, user=user)
+        messages.error(request, gettext("Your address has got too many e-mails. Try again in an hour."))
+        return None
+
+    def act() -> str:
+        former = request.COOKIES.get(CODE_COOKIE, "")
+        code, secret = SignInCode.objects.make(request.account, user.email, replaces=former, purpose=purpose)
+        email_user(user, template, request, code=code)
+        return secret
+
+    secret = in_transaction(act)
+    messages.success(request, gettext("An e-mail to %(email)s is on its way.") % {"email": user.email})
+    return secret
+
+
+def verify_code(request: UserRequest, code: str, *, purpose: str = "") -> bool:
+    """Return whether the code is that of the newest e-mail of `send_code`. Raise Throttled after too many attempts."""
+    secret, reason = request.COOKIES.get(CODE_COOKIE, ""), RefusalReason.WRONG_CODE
+    throttling.count_code(request)
+    try:
+        email = in_transaction(lambda: SignInCode.objects.use(request.account.id, secret, code, purpose=purpose))
+    except CodeExpired:
+        email, reason = "", RefusalReason.EXPIRED_CODE
+    if email == request.user.email:
+        throttling.refund_code(request)
+        return True
+    log_refusal(request, Way.CONFIRMATION, reason, user=request.user)
+    return False
 
 
 def too_many_attempts(refused: Throttled) -> str:

@@ -24,18 +24,18 @@ class CodeExpired(Exception):
 
 class SignInCodeQuerySet(models.QuerySet["SignInCode"]):
     @transaction.atomic
-    def make(self, account: Account, email: str, *, replaces: str = "") -> tuple[str, str]:
+    def make(self, account: Account, email: str, *, replaces: str = "", purpose: str = "") -> tuple[str, str]:
         """Store a code for an e-mail address. Delete the code of the browser whose secret is `replaces`.
 
-        Return the code, and the secret for the browser.
+        Return the code, and the secret for the browser. A code with a purpose works for this purpose only, and signs nobody in.
         """
-        self._of_browser(account.id, replaces).delete()
+        self._of_browser(account.id, replaces, purpose).delete()
         secret, _digest = new_secret()
         code = f"{secrets.randbelow(10**SignInCode.DIGITS):0{SignInCode.DIGITS}}"
         self.create(
             account=account,
             email=email,
-            browser=_hmac("browser", account.id, secret),
+            browser=_hmac("browser", purpose, account.id, secret),
             digest=_hmac("code", account.id, secret, code),
             # Use the clock of the database, which is the same for all processes.
             expires_at=Now() + Value(SignInCode.LIFETIME),
@@ -43,13 +43,13 @@ class SignInCodeQuerySet(models.QuerySet["SignInCode"]):
         return code, secret
 
     @transaction.atomic(savepoint=False)
-    def use(self, account_id: int, secret: str, code: str) -> str:
+    def use(self, account_id: int, secret: str, code: str, *, purpose: str = "") -> str:
         """Count an attempt of the browser with the secret. Return the e-mail address of the code, or "" if the code is wrong.
 
         A code that was right is deleted. Raise CodeExpired if the browser has no usable code.
         """
         # Concurrent attempts wait here for the lock of the row.
-        row = self.usable(account_id, secret).select_for_update().first()
+        row = self.usable(account_id, secret, purpose=purpose).select_for_update().first()
         if row is None:
             raise CodeExpired
         if hmac.compare_digest(bytes(row.digest), _hmac("code", account_id, secret, code)):
@@ -58,18 +58,19 @@ class SignInCodeQuerySet(models.QuerySet["SignInCode"]):
         self.filter(pk=row.pk).update(attempts=F("attempts") + 1)
         return ""
 
-    def usable(self, account_id: int, secret: str) -> "SignInCodeQuerySet":
+    def usable(self, account_id: int, secret: str, *, purpose: str = "") -> "SignInCodeQuerySet":
         """Return the code that the browser with the secret may still try."""
-        return self._of_browser(account_id, secret).filter(attempts__lt=SignInCode.MAX_ATTEMPTS, expires_at__gt=Now())
+        codes = self._of_browser(account_id, secret, purpose)
+        return codes.filter(attempts__lt=SignInCode.MAX_ATTEMPTS, expires_at__gt=Now())
 
     def outdated(self) -> Self:
         """Return the codes that have expired."""
         return self.filter(expires_at__lte=Now())
 
-    def _of_browser(self, account_id: int, secret: str) -> "SignInCodeQuerySet":
+    def _of_browser(self, account_id: int, secret: str, purpose: str) -> "SignInCodeQuerySet":
         if not 0 < len(secret) <= MAX_SECRET_LENGTH:
             return self.none()
-        return self.filter(account_id=account_id, browser=_hmac("browser", account_id, secret))
+        return self.filter(account_id=account_id, browser=_hmac("browser", purpose, account_id, secret))
 
 
 def _hmac(purpose: str, *parts: object) -> bytes:
@@ -78,7 +79,7 @@ def _hmac(purpose: str, *parts: object) -> bytes:
 
 
 class SignInCode(TenantModel):
-    """A code of six digits that was sent to an e-mail address, whether or not a user has it. People sign in or join with it.
+    """A code of six digits that was sent to an e-mail address, whether or not a user has it. People sign in or join with it, or confirm an act.
 
     It is valid for ten minutes, for five attempts, once, and only in the browser that asked for it. That browser has a secret in a
     cookie. The table contains HMACs of the secret and of the code, with a key of the service. Therefore a copy of the table does not

@@ -14,13 +14,11 @@ from django.utils.translation import gettext_lazy
 
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
-from accounts.sessions import throttling
 from accounts.sessions.cookies import CODE_COOKIE, MAX_COOKIE_LENGTH, VISIT_TOKEN_COOKIE, set_cookie
 from accounts.sessions.throttling import RefusalReason, Way, log_refusal
-from accounts.sign_in.forms import Code, CurrentPassword, too_many_attempts, verify_current_password
-from accounts.sign_in.models import CodeExpired, SignInCode
+from accounts.sign_in.forms import Code, CurrentPassword, too_many_attempts, verify_code, verify_current_password
+from accounts.sign_in.models import SignInCode
 from accounts.tokens.models import APIToken
-from core.db.transactions import in_transaction
 from core.errors import Throttled
 from core.pages.base import Page, redirect
 from core.sealing import SealError, seal, unseal
@@ -65,11 +63,10 @@ class TokenForm(Form):
     ) -> None:
         super().__init__(data, initial=initial)
         self.request = request
-        self.secret = request.COOKIES.get(CODE_COOKIE, "")
         self.fields["current"].required = self.fields["code"].required = False
         if not request.user.has_usable_password():
             del self.fields["current"]
-        if not SignInCode.objects.usable(request.account.id, self.secret).exists():
+        if not SignInCode.objects.usable(request.account.id, request.COOKIES.get(CODE_COOKIE, "")).exists():
             del self.fields["code"]
 
     def clean(self) -> dict[str, Any]:
@@ -92,7 +89,8 @@ class TokenForm(Form):
         """Check the code, or else the password. Add an error if there is neither, or if it is wrong."""
         try:
             if values.get("code"):
-                self.confirm_by_code(values["code"])
+                if not verify_code(self.request, values["code"]):
+                    self.add_error("code", _("Is not the code from the newest e-mail"))
             elif values.get("current"):
                 if not verify_current_password(self.request, values["current"]):
                     self.add_error("current", _("Is wrong"))
@@ -101,19 +99,6 @@ class TokenForm(Form):
         except Throttled as refused:
             log_refusal(self.request, Way.CONFIRMATION, RefusalReason.TOO_MANY, user=self.request.user)
             self.add_error(None, too_many_attempts(refused))
-
-    def confirm_by_code(self, code: str) -> None:
-        request, reason = self.request, RefusalReason.WRONG_CODE
-        throttling.count_code(request)
-        try:
-            email = in_transaction(lambda: SignInCode.objects.use(request.account.id, self.secret, code))
-        except CodeExpired:
-            email, reason = "", RefusalReason.EXPIRED_CODE
-        if email == request.user.email:
-            throttling.refund_code(request)
-            return
-        log_refusal(request, Way.CONFIRMATION, reason, user=request.user)
-        self.add_error("code", _("Is not the code from the newest e-mail"))
 
     @property
     def expires_at(self) -> datetime | None:

@@ -322,6 +322,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     blocked_at = models.DateTimeField(null=True, editable=False)
     # When the personal data were erased (`accounts.erasure`). Such a user has no login, and only the name of a deleted user.
     erased_at = models.DateTimeField(null=True, editable=False)
+    # When the member was told that they will be erased, because they are inactive (`accounts.erasure.inactivity`).
+    erasure_notice_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 

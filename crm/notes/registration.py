@@ -41,4 +41,6 @@ register("notes", _("Notes"), lambda user: user.account.notes.filter(creator_id=
 @receiver(user_erasing)
 def erase_mentions(*, user: User, receipt: Receipt, **_options: object) -> None:
     name, notes = mention_of_deleted(user.account), user.account.notes.all()
-    receipt.erased["mentions"] += replace_mentions_in(notes, "content", user, name, excerpt=ExcerptField.derive)
+    receipt.erased["mentions"] += replace_mentions_in(
+        notes, "content", user, name, excerpt=lambda text, _former: ExcerptField.derive(text)
+    )

@@ -6,13 +6,19 @@ from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
 from accounts.erasure.erasing import Receipt, mention_of_deleted, user_erasing
+from accounts.erasure.inactivity import register_activity
 from accounts.erasure.personal_data import CUSTOMERS, register
 from accounts.mentions.parsing import replace_mentions_in
 from accounts.users.models import User
 from forum.activities.models import Activity
+from forum.comments.models import Comment
 from forum.posts.models import Post
-from forum.texts.markdown import render
+from forum.texts.markdown import render_again
+from forum.votes.models import Vote
 
+register_activity(Post.objects.live().without_tasks)
+register_activity(Comment.objects.all)
+register_activity(Vote.objects.all)
 register(
     "notifications",
     _("Notifications"),
@@ -91,10 +97,10 @@ def erase_from_forum(*, user: User, by: User, receipt: Receipt, deletes_texts: b
     account, name = user.account, mention_of_deleted(user.account)
     comments = account.comments(manager="with_withdrawn").all()
     changed = replace_mentions_in(account.posts.all(), "title", user, name)
-    changed += replace_mentions_in(account.posts.all(), "content", user, name, content_html=render)
-    changed += replace_mentions_in(account.posts.all(), "response", user, name, response_html=render)
-    changed += replace_mentions_in(account.status_changes.all(), "response", user, name, response_html=render)
-    changed += replace_mentions_in(comments, "comment", user, name, comment_html=render)
+    changed += replace_mentions_in(account.posts.all(), "content", user, name, content_html=render_again)
+    changed += replace_mentions_in(account.posts.all(), "response", user, name, response_html=render_again)
+    changed += replace_mentions_in(account.status_changes.all(), "response", user, name, response_html=render_again)
+    changed += replace_mentions_in(comments, "comment", user, name, comment_html=render_again)
     changed += replace_mentions_in(account.comment_versions.all(), "text", user, name)
     receipt.erased["mentions"] += changed
 

@@ -46,6 +46,9 @@ MAX_STEPS = 6_000
 MAX_REFERENCE_LENGTH = 500
 MARKUP_CHARACTERS = re.compile(r"[\[\]()!|`*_~<>#&\\\n+-]")
 
+# Only mentions are in <b> (`ALLOWED_TAGS`).
+MARKED_MENTION = re.compile(r"<b>@([^<]+)</b>")
+
 # The query of the small picture of an attachment.
 SMALL = "?size=small"
 
@@ -352,6 +355,12 @@ def render(text: str, *, mentions: Mapping[str, int | None] | None = None) -> st
         logger.error("A text could not be rendered: %s", type(error).__name__)
         return as_paragraphs(text)
     return html if len(html) <= MAX_HTML_LENGTH else as_paragraphs(text)
+
+
+def render_again(text: str, html: str | None) -> str:
+    """Return the HTML of a changed text, in which the mentions are marked that `html`, its former HTML, marks."""
+    marked = (unescape(name) for name in MARKED_MENTION.findall(html or ""))
+    return render(text, mentions=dict.fromkeys(marked, 1))
 
 
 def with_base_url(text: str, base: str) -> str:

@@ -131,7 +131,11 @@ TABLES: dict[str, ArchivedTable] = {
             SECRET: "partner_key",
             DERIVED: "resources_with_fields",
         },
-        checks={**OF_READER, "trash_days": Account.keeps_in_trash},
+        checks={
+            **OF_READER,
+            "trash_days": Account.keeps_in_trash,
+            "inactive_member_months": Account.keeps_inactive_members,
+        },
     ),
     # The bytes are in the files `files/<id>`. A file that expires belongs to a task of this installation.
     "files": ArchivedTable("core.StoredFile", {OWN: "key expires_at is_counted"}, where="row.expires_at IS NULL"),
@@ -139,7 +143,7 @@ TABLES: dict[str, ArchivedTable] = {
     "groups": ArchivedTable("accounts.Group"),
     "users": ArchivedTable(
         "accounts.User",
-        {SECRET: "password", NOTIFIED: "unread_notifications"},
+        {SECRET: "password", NOTIFIED: "unread_notifications erasure_notice_at"},
         replaced={"role": {"owner": "admin"}},
         checks={**OF_READER, "login": lambda login: re.fullmatch(User.LOGIN_PATTERN, login) is not None},
     ),

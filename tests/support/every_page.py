@@ -420,6 +420,12 @@ def request_a_code(page) -> None:
     page.get_by_label("Code from the e-mail").wait_for()
 
 
+def request_an_erasure_code(page) -> None:
+    page.get_by_text("Delete my user", exact=True).click()
+    page.locator("#code-request button").click()
+    page.get_by_label("Code from the e-mail").wait_for()
+
+
 def submit_empty_comment(page) -> None:
     """Submit an empty comment without htmx, so that the response is a whole page."""
     with page.expect_navigation():
@@ -669,6 +675,7 @@ PAGES = [
     PageCase("app/profile/posts", "alice", path="/app/profile/posts?list=votes", state="empty"),
     PageCase("app/profile/security", "carol"),
     PageCase("app/profile/security", "dan", state="without a password"),
+    PageCase("app/profile/security", "dan", state="with a code for the erasure", prepare=request_an_erasure_code),
     PageCase("app/erasure", path=receipt_path),
     PageCase("app/erasure", path="/app/erasure?receipt=x", status=404, state="invalid link"),
     PageCase("app/profile/email", "carol", path=lambda world: world.link("/app/profile/email", profile.EMAIL)),

@@ -1,5 +1,7 @@
 """The settings of the account: its name and its defaults."""
 
+from django.utils import timezone
+
 from tests.support.settings import send, texts
 from tests.support.tables import table
 
@@ -80,10 +82,34 @@ def test_days_in_the_trash(acme):
     page = acme.page(acme.alice)
     form = page.get(f"{PATH}/data").forms["data"]
     form["trash_days"] = "90"
-    assert "The days are saved." in form.submit().follow().text
+    assert "Saved." in form.submit().follow().text
     acme.account.refresh_from_db()
     assert acme.account.trash_days == 90
     assert "What is deleted stays here for 90 days" in page.get(f"{PATH}/trash").text
+
+
+def test_months_until_inactive_members_are_erased(acme):
+    account, page, json = acme.account, acme.page(acme.alice), acme.json(acme.alice_token)
+    form = page.get(f"{PATH}/data").forms["data"]
+    form["inactive_member_months"] = "24"
+    form.submit(status=303)
+    assert page.get(f"{PATH}/data").forms["data"]["inactive_member_months"].value == "24"
+    entry = account.audit_entries.filter(action="account.changed").order_by("-id").first()
+    assert entry.details == {"changes": {"inactive_member_months": {"before": None, "after": 24}}}
+    account.users.update(erasure_notice_at=timezone.now())
+    answer = json.put("/app/account.json", json={"account": {"inactive_member_months": 12}})
+    assert answer.json()["inactive_member_months"] == 12
+    # Members are told of the new time.
+    assert not account.users.exclude(erasure_notice_at=None).exists()
+    for months in (11, 121, "a"):
+        body = {"account": {"inactive_member_months": months}}
+        assert set(json.put("/app/account.json", json=body).json()["errors"]) == {"inactive_member_months"}
+        form["inactive_member_months"] = str(months)
+        assert form.submit(expect_errors=True).status_code == 422
+    assert json.put("/app/account.json", json={"account": {"trash_days": 30}}).json()["inactive_member_months"] == 12
+    body = {"account": {"inactive_member_months": None, "trash_days": None}}
+    answer = json.put("/app/account.json", json=body).json()
+    assert (answer["inactive_member_months"], answer["trash_days"]) == (None, 30)
 
 
 @table("days", ["", "6", "366", "a", "7.5"])

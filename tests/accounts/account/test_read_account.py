@@ -15,6 +15,7 @@ def body(account, **fields) -> dict:
         "agents_see": "all",
         "link_guests_by_email": True,
         "trash_days": 30,
+        "inactive_member_months": None,
         "won_reasons": ["Price", "Features", "Recommendation"],
         "lost_reasons": [
             "Too expensive",

@@ -43,6 +43,7 @@ def test_it_works(partner):
             "agents_see": "all",
             "link_guests_by_email": True,
             "trash_days": 30,
+            "inactive_member_months": None,
             "won_reasons": account.won_reasons,
             "lost_reasons": account.lost_reasons,
             "url": "http://new-one.example.test",

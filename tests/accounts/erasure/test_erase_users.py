@@ -4,12 +4,17 @@ import pytest
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 
-from accounts.erasure.erasing import erase_user, read_receipt
-from accounts.mail.sending import send
+from accounts.erasure.erasing import MAX_REPORTED, Receipt, erase_user, read_receipt
+from accounts.erasure.pages import MAX_RECEIPT_LENGTH
+from accounts.erasure.personal_data import personal_data_of
+from accounts.mail.sending import send as send_mail
+from accounts.sessions.cookies import CODE_COOKIE
+from accounts.sign_in.models import CodeExpired, SignInCode
 from accounts.users.models import User
 from core.db.transactions import in_transaction
 from core.errors import FieldError
 from core.jobs.queue import Job
+from tests.support.codes import code_in_letter, request_code, wrong
 from tests.support.factories import (
     PASSWORD,
     make_client,
@@ -20,8 +25,10 @@ from tests.support.factories import (
     make_user,
     make_user_link,
 )
+from tests.support.letters import letter
 from tests.support.settings import button_of, texts
 from tests.support.tables import table
+from tests.support.writing import sender
 
 
 def erase(user: User, by: User, **options):
@@ -37,8 +44,8 @@ def test_it_works(acme):
     make_comment(other, carol, "I agree")
     make_user_link(alice, carol, client_id=make_client(alice).id)
     account.follows.choose(other, by=carol, follows=True)
-    send(carol.email, "accounts/mail/sign_up.txt", account_id=account.id, language="en", sender="Acme")
-    send(alice.email, "accounts/mail/sign_up.txt", account_id=account.id, language="en", sender="Acme")
+    send_mail(carol.email, "accounts/mail/sign_up.txt", account_id=account.id, language="en", sender="Acme")
+    send_mail(alice.email, "accounts/mail/sign_up.txt", account_id=account.id, language="en", sender="Acme")
     carol.change(description="A person", www="https://carol.example", language="pl")
 
     receipt = erase(carol, alice)
@@ -63,6 +70,7 @@ def test_it_works(acme):
         "erased_by_id": alice.id,
         "erased": {"follows": 1, "mentions": 3, "queued_emails": 1, "tokens": 1, "user_links": 1},
         "kept": {"comments": 1, "posts": 1},
+        "reported_count": 0,
         "reported": [],
         "audit_log_days": 400,
     }
@@ -110,6 +118,34 @@ def test_it_rejects_the_only_owner(acme):
         erase(other, other)
 
 
+def test_the_other_mentions_of_a_text_stay_marked(acme):
+    post = make_post(acme.bob, "Dark mode")
+    comment = post.comment(by=acme.bob, text="@carol and @alice, not `@alice`\n\n> @alice")
+    assert "<b>@carol</b>" in comment.comment_html
+    erase(acme.carol, acme.alice)
+    comment = acme.account.comments.get(id=comment.id)
+    assert comment.comment_html.splitlines() == [
+        "<p>deleted user and <b>@alice</b>, not <code>@alice</code></p>",
+        "<blockquote>",
+        "<p>@alice</p>",
+        "</blockquote>",
+    ]
+
+
+def test_a_receipt_names_the_first_rows_only(acme, other):
+    receipt = Receipt(acme.account.id, "user", acme.carol.id, acme.alice.id)
+    for number in range(3 * MAX_REPORTED):
+        # Ids of all lengths, which no compression makes short.
+        receipt.report("post", (number + 1) ** 5 * 7919 % 10**12)
+    for data in personal_data_of(acme.carol):
+        receipt.erased[data.key] = 99_999
+    assert (len(receipt.reported), receipt.as_dict()["reported_count"]) == (MAX_REPORTED, 3 * MAX_REPORTED)
+    # Proxies often accept at most 8 KB for the first line of a request.
+    assert len(receipt.signed()) < MAX_RECEIPT_LENGTH
+    assert read_receipt(acme.account, receipt.signed())["reported_count"] == 3 * MAX_REPORTED
+    assert read_receipt(other.account, receipt.signed()) is None
+
+
 def test_it_works_by_json_and_on_the_pages(acme):
     account, alice = acme.account, acme.alice
     answer = acme.json(acme.alice_token).delete(f"/app/users/{acme.carol.id}.json", params={"texts": "true"})
@@ -145,6 +181,48 @@ def test_a_user_erases_themselves(acme):
     assert f"user {acme.carol.id}" in " ".join(texts(receipt, "dd"))
     assert acme.account.users.get(id=acme.carol.id).erased_at is not None
     assert page.get("/app/profile").status_code == 303
+
+
+def without_password(acme) -> None:
+    acme.carol.set_unusable_password()
+    acme.carol.change(password=acme.carol.password)
+
+
+def test_a_user_without_a_password_confirms_with_a_code(acme):
+    without_password(acme)
+    page = acme.page(acme.carol)
+    forms = page.get("/app/profile/security").forms
+    assert "erasure" not in forms
+    security = forms["code-request"].submit().follow()
+    letter(acme.carol.email, about="is your code for Acme")
+    code = code_in_letter()
+    form = security.forms["erasure"]
+    assert "current" not in form.fields
+    form["code"] = wrong(code)
+    refused = form.submit(status=422)
+    assert "Is not the code from the newest e-mail" in refused
+    form = refused.forms["erasure"]
+    form["code"] = code
+    receipt = form.submit().follow()
+    assert f"user {acme.carol.id}" in " ".join(texts(receipt, "dd"))
+    assert acme.account.users.get(id=acme.carol.id).erased_at is not None
+    assert not SignInCode.objects.exists()
+
+
+def test_it_rejects_a_code_for_another_purpose(acme):
+    without_password(acme)
+    page, path, account_id = acme.page(), "/app/profile/security", acme.account.id
+    # A code to sign in erases nobody.
+    request_code(page, acme.carol.email)
+    page.start_session(acme.carol)
+    assert "erasure" not in page.get(path).forms
+    refused = sender(page)(path, {"part": "erasure", "code": code_in_letter()}, status=422)
+    assert "Is not the code from the newest e-mail" in refused
+    # The code for the erasure signs nobody in.
+    page.get(path).forms["code-request"].submit()
+    with pytest.raises(CodeExpired), transaction.atomic():
+        SignInCode.objects.use(account_id, page.cookies[CODE_COOKIE].strip('"'), code_in_letter())
+    assert acme.account.users.get(id=acme.carol.id).erased_at is None
 
 
 def test_it_rejects_the_only_owner_on_the_page(acme):

@@ -211,6 +211,8 @@ TEMPLATES = {
     "accounts/mail/confirmation_code.txt": {"code": "012345"},
     "accounts/mail/email_changed.txt": {"email": "new@b.c"},
     "accounts/mail/email_taken.txt": {"sign_in": "https://a/in"},
+    "accounts/mail/erasure_code.txt": {"code": "012345"},
+    "accounts/mail/inactive_member.txt": {"login": "carol", "date": "1 March 2027", "url": "https://a/"},
     "accounts/mail/invitation.txt": {"by": "Alice", "url": "https://a/"},
     "accounts/mail/new_browser.txt": {"browser": "Firefox", **SIGN_IN},
     "accounts/mail/new_token.txt": {"label": "shop", **SIGN_IN},
