@@ -191,9 +191,8 @@ class KindWriter(ABC):
         """Choose the key of each line. Of several ids it is the first one of a row that exists or that an earlier line creates."""
         known = set(self.matches)
         for line, found in keys:
-            chosen = next((key for key in found if key in known), found[0])
+            chosen = self.keys[line.number] = next((key for key in found if key in known), found[0])
             known.add(chosen)
-            self.keys[line.number] = chosen
             if len(found) > 1:
                 values = line.values[self.kind]
                 values[self.match] = chosen[1]

@@ -49,7 +49,9 @@ def test_it_works(acme, subtests):
 def test_one_of_several_ids_is_kept(acme):
     """Of the ids of associated companies, the first one that exists is taken, with its name."""
     old = make_client(acme.alice, "Nakrętki", external_ids={"hubspot": "9002"})
-    row = Import.upload(acme.account, by=acme.alice, name="hubspot_contacts.csv", chunks=[contents("hubspot_contacts.csv")])
+    row = Import.upload(
+        acme.account, by=acme.alice, name="hubspot_contacts.csv", chunks=[contents("hubspot_contacts.csv")]
+    )
     row.plan()
     assert row.preview(acme.alice)["further_ids"] == {"Clients": ["9001"]}
     row.begin_check()

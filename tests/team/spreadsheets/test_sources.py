@@ -449,15 +449,30 @@ def test_every_fixture_is_a_row_of_the_table():
             "contacts",
             "Datensatz-ID,Vorname,Nachname,E-Mail,Telefonnummer,Firmenname,Jobbezeichnung,Branche,Lifecycle Phase,Leadstatus,Für Kontakt zuständiger Mitarbeiter",
         ),
-        ("contacts", "名,姓,Eメール,電話番号,携帯電話番号,会社名,コンタクト担当者,前回のアクティビティー日,作成日,国／地域,業種,レコードID - Contact"),
-        ("contacts", "Nom,Prénom,E-mail,Numéro de téléphone,Associated Company IDs,Date de création,ID de fiche d'informations"),
-        ("companies", "Record ID,Company name,Company owner,Create Date,Phone Number,Last Activity Date,City,Country/Region,Industry"),
+        (
+            "contacts",
+            "名,姓,Eメール,電話番号,携帯電話番号,会社名,コンタクト担当者,前回のアクティビティー日,作成日,国／地域,業種,レコードID - Contact",
+        ),
+        (
+            "contacts",
+            "Nom,Prénom,E-mail,Numéro de téléphone,Associated Company IDs,Date de création,ID de fiche d'informations",
+        ),
+        (
+            "companies",
+            "Record ID,Company name,Company owner,Create Date,Phone Number,Last Activity Date,City,Country/Region,Industry",
+        ),
         (
             "companies",
             "Datensatz-ID,Unternehmensname,Für Unternehmen zuständiger Mitarbeiter,Erstellungsdatum,Telefonnummer,Datum der letzten Aktivität,Stadt,Land/Region",
         ),
-        ("companies", "Ciudad,Sector,Nombre de la empresa,Propietario del registro de empresa,Fecha de creación,Última actividad,ID de registro"),
-        ("companies", "ID de fiche d'informations,Nom de l'entreprise,Secteur d'activité,Pays/Région,Ville,Adresse postale,URL du site web"),
+        (
+            "companies",
+            "Ciudad,Sector,Nombre de la empresa,Propietario del registro de empresa,Fecha de creación,Última actividad,ID de registro",
+        ),
+        (
+            "companies",
+            "ID de fiche d'informations,Nom de l'entreprise,Secteur d'activité,Pays/Région,Ville,Adresse postale,URL du site web",
+        ),
         (
             "deals",
             "Phase de la transaction,Montant,Pipeline,Associated Company (Primary),Date de fermeture,Propriétaire de la transaction,Nom de la transaction,ID de fiche d'informations",
