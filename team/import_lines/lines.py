@@ -1,8 +1,10 @@
 """Reading the lines of an imported file: the text of each cell becomes a value of its field, as the JSON API takes it."""
 
+import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -18,6 +20,7 @@ from core.http.spreadsheets import unguard
 from core.rows.declared import FieldType
 from team.exports.formats import split_list
 from team.import_lines.fields import ImportField, RowKind
+from team.import_lines.lookups import keys_of, split_names
 from team.import_lines.settings import CREATE, SKIP, ColumnMapping, ImportPlan, MappedColumn, Unknown
 from team.spreadsheets.sheets import SheetRow
 from team.spreadsheets.values import (
@@ -41,6 +44,8 @@ class LinkText:
 
     field: ImportField
     text: str
+    # The cells of other columns, which count if this one names no row.
+    others: tuple["LinkText", ...] = ()
 
     @property
     def way(self) -> str:
@@ -118,7 +123,9 @@ class LineReader:
             except ValueError:
                 line.faults.append(Fault(column.heading, misfit(column.field, text)))
                 continue
-            if value is SKIPPED or (values.get(name) is not None and column.field.way):
+            if isinstance(value, LinkText) and isinstance(current := values.get(name), LinkText):
+                value = join_links(current, value)
+            elif value is SKIPPED or (values.get(name) is not None and column.field.way):
                 # The id of a link counts more than a name beside it.
                 continue
             values[name] = value
@@ -219,9 +226,20 @@ def read_link(field: ImportField, mapping: ColumnMapping, text: str) -> object:
     return LinkText(field, chosen or text)
 
 
+def join_links(*links: LinkText) -> LinkText:
+    """Return one link for cells that name the same row. Its external id counts most, and its name least."""
+    texts = [text for link in links for text in (replace(link, others=()), *link.others)]
+    first, *others = sorted(texts, key=lambda text: (text.way == "name", not text.way.startswith("external_ids")))
+    ids = keys_of(first.way, first.text)
+    return replace(first, others=tuple(replace(text, text=split_names(text.text, len(ids))[0]) for text in others))
+
+
 def split(text: str) -> list[str]:
-    """Return the items of a list in a cell. An item in quotes may have a separator, as in exports."""
+    """Return the items of a list in a cell, which may be JSON. An item in quotes may have a separator, as in exports."""
     items = split_list(text) if '"' in text else SEPARATORS.split(text)
+    if text.lstrip().startswith("["):
+        with suppress(ValueError, RecursionError):
+            items = list(map(str, json.loads(text)))
     return [item.strip() for item in items if item.strip()]
 
 

@@ -1,5 +1,6 @@
 """Finding the rows that the cells of an imported file name: by id, external id, e-mail, tax number or name."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, cast
@@ -19,6 +20,7 @@ from team.import_lines.fields import EXTERNAL_ID
 
 # How a row is named: the way, such as `email`, and the value in the form in which it is compared.
 RowKey = tuple[str, str]
+SEVERAL_IDS = re.compile(r"\d+(\s*;\s*\d+)+")
 
 
 def compact(text: str) -> str:
@@ -34,6 +36,18 @@ def key_of(way: str, text: str) -> RowKey:
     if way == "tax_no":
         return way, compact(text)
     return way, text.strip() if way in ("id", "source_id") or way.startswith("external_ids") else fold(text.strip())
+
+
+def keys_of(way: str, text: str) -> list[RowKey]:
+    """Return the keys of the rows that a cell names. External ids that are numbers may be several, such as `12;34`."""
+    has_several = way.startswith("external_ids") and SEVERAL_IDS.fullmatch(text.strip())
+    return [key_of(way, part) for part in (text.split(";") if has_several else [text])]
+
+
+def split_names(text: str, number: int) -> list[str]:
+    """Return the names beside a number of ids in another cell. Another number of names is one name with semicolons."""
+    names = [name.strip() for name in text.split(";")]
+    return names if len(names) == number else [text] * number
 
 
 def find_ids(rows: Any, keys: Iterable[RowKey], user: User) -> dict[RowKey, list[int]]:

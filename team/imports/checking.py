@@ -32,6 +32,7 @@ def new_check() -> dict[str, Any]:
         **numbers,
         "names": {},
         "left_out": {},
+        "further_ids": {},
         "similar": [],
     }
 
@@ -44,9 +45,10 @@ def count_outcome(check: dict[str, Any], outcome: PartOutcome, *, repeated: Set[
         check["changed" if row.result == RowResult.CREATED and row.key in repeated else row.result] += 1
     check["duplicates"] += len(repeated & {row.key for row in outcome.rows})
     check["faults"] += len(outcome.faulty)
-    for listed, found in ((check["names"], outcome.created_names), (check["left_out"], outcome.left_out)):
+    found_names = {"names": outcome.created_names, "left_out": outcome.left_out, "further_ids": outcome.further_ids}
+    for key, found in found_names.items():
         for label, names in found.items():
-            known = listed.setdefault(label, [])
+            known = check[key].setdefault(label, [])
             known += [name for name in sorted(names) if name not in known][: MAX_NAMES - len(known)]
 
 
@@ -98,6 +100,7 @@ def describe(outcome: PartOutcome) -> dict[str, Any]:
         "rows": {**shown, "faulty": faulty},
         "names": {label: sorted(names)[:MAX_NAMES] for label, names in outcome.created_names.items()},
         "left_out": {label: sorted(names)[:MAX_NAMES] for label, names in outcome.left_out.items()},
+        "further_ids": {label: sorted(ids)[:MAX_NAMES] for label, ids in outcome.further_ids.items()},
     }
 
 

@@ -19,7 +19,6 @@ from crm.resources.models import CRMResource
 from team.batches.restoring import COMPANIONS, CONTACT_LISTS, has_tag, split_name, values_of
 from team.import_lines.fields import ImportField, RowKind
 from team.import_lines.lines import Line, LinkText, read_time
-from team.import_lines.lookups import key_of
 from team.import_lines.settings import Mode
 from team.imports.writing import KindWriter, PartContext, PendingRow
 
@@ -56,7 +55,7 @@ class CRMWriter(KindWriter):
         values = {}
         for name, value in line.values[self.kind].items():
             if isinstance(value, LinkText):
-                value = next(iter(self.links.get((name, key_of(value.way, value.text)), ())), None)
+                value = next(iter(self.links.get((name, self.choose_link(name, value)[1]), ())), None)
             values[name] = value
         return values
 

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from django.utils.text import slugify
@@ -27,7 +28,7 @@ from team.batches.models import RecordedRow, RowResult
 from team.batches.restoring import values_of
 from team.import_lines.fields import ImportField, RowKind
 from team.import_lines.lines import NAMED_LINKS, Line, LinkText, NewChoice
-from team.import_lines.lookups import RowKey, find_ids, key_of
+from team.import_lines.lookups import RowKey, find_ids, key_of, keys_of, split_names
 from team.import_lines.settings import ColumnMapping, ImportPlan, Mode, Unknown
 
 MISSING = object()
@@ -83,9 +84,10 @@ class PartOutcome:
     faulty: list[Line] = field(default_factory=list)
     # Clients and contacts that links name, and that were created for them.
     linked: list[RowOutcome] = field(default_factory=list)
-    # Names of what was created on the way, such as statuses, choices and members, and of links that were left out.
+    # Names of what was created on the way, such as statuses, choices and members, and of links and further ids that were left out.
     created_names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     left_out: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    further_ids: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
 
     def recorded_rows(self) -> list[RecordedRow]:
         """Return what the batch records, one row for each row of the account."""
@@ -164,13 +166,14 @@ class KindWriter(ABC):
 
     def look_up(self, lines: Sequence[Line]) -> None:
         """Read the rows that the lines match and link to."""
-        self.keys = {
-            line.number: key_of(self.match, str(value))
+        keys = [
+            (line, keys_of(self.match, str(value)))
             for line in lines
             if (value := line.values[self.kind].get(self.match)) is not None
-        }
-        if self.keys:
-            self.matches = find_ids(self.find_rows(), self.keys.values(), self.user)
+        ]
+        if keys:
+            self.matches = find_ids(self.find_rows(), chain(*(found for _line, found in keys)), self.user)
+            self.choose_keys(keys)
             ids = {ids[0] for ids in self.matches.values() if len(ids) == 1}
             self.rows = {row.id: row for row in self.find_rows().filter(id__in=ids).order_by("id").locked()}
             for row in self.rows.values():
@@ -178,11 +181,24 @@ class KindWriter(ABC):
         texts: dict[str, dict[RowKey, ImportField]] = defaultdict(dict)
         for line in lines:
             for name, value in line.values[self.kind].items():
-                if isinstance(value, LinkText):
-                    texts[name][key_of(value.way, value.text)] = value.field
+                for link in (value, *value.others) if isinstance(value, LinkText) else ():
+                    texts[name] |= dict.fromkeys(keys_of(link.way, link.text), link.field)
         for name, keys_of_name in texts.items():
             found = find_ids(self.linked_rows(next(iter(keys_of_name.values()))), keys_of_name, self.user)
             self.links |= {(name, key): ids for key, ids in found.items()}
+
+    def choose_keys(self, keys: Sequence[tuple[Line, list[RowKey]]]) -> None:
+        """Choose the key of each line. Of several ids it is the first one of a row that exists or that an earlier line creates."""
+        known = set(self.matches)
+        for line, found in keys:
+            chosen = self.keys[line.number] = next((key for key in found if key in known), found[0])
+            known.add(chosen)
+            if len(found) > 1:
+                values = line.values[self.kind]
+                values[self.match] = chosen[1]
+                if values.get("name"):
+                    values["name"] = split_names(values["name"], len(found))[found.index(chosen)]
+                self.part.outcome.further_ids[str(self.kind.label)] |= {text for _way, text in found} - {chosen[1]}
 
     def linked_rows(self, field: ImportField) -> Any:
         """Return the rows to which a field may link."""
@@ -256,8 +272,18 @@ class KindWriter(ABC):
             return [self.resolve_value(name, item) for item in value]
         return value
 
+    def choose_link(self, name: str, link: LinkText) -> tuple[LinkText, RowKey]:
+        """Return the first text and key of a link that name a row, or else the last ones."""
+        found = [(text, key) for text in (link, *link.others) for key in keys_of(text.way, text.text)]
+        return next((pair for pair in found if self.links.get((name, pair[1]))), found[-1])
+
     def resolve_link(self, name: str, link: LinkText) -> Any:
-        ids = self.links.get((name, key_of(link.way, link.text)), [])
+        keys = keys_of(link.way, link.text)
+        link, key = self.choose_link(name, link)
+        if len(keys) > 1:
+            _way, kept = key if key in keys else keys[0]
+            self.part.outcome.further_ids[str(link.field.field.label)] |= {text for _way, text in keys} - {kept}
+        ids = self.links.get((name, key), [])
         if len(ids) == 1 or (ids and link.field.type == FieldType.STATUS):
             return ids[0]
         params = {"value": link.text[:100], "n": len(ids)}

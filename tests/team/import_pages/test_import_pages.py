@@ -171,6 +171,17 @@ def test_the_check_names_similar_repeated_and_missing_rows(acme, alice):
     assert "Clients: 1 existing entry is not in the file They stay as they are. Oak and Sons" in main(page)
 
 
+def test_the_check_names_ids_that_are_left_out(acme, alice):
+    """A file of a known service needs only "Next" and "Import"."""
+    content = (ROOT / "tests/team/spreadsheets/files/hubspot_contacts.csv").read_bytes()
+    path = send(uploaded(alice, content, name="hubspot.csv")).headers["Location"]
+    run_jobs()
+    page = alice.get(path)
+    assert "Left out, because only one of several is kept: Clients 9002" in main(page)
+    press(page, "import")
+    assert acme.account.clients.get().external_ids == {"hubspot": "9001"}
+
+
 def test_the_values_of_choices_and_statuses_are_chosen(acme, alice):
     acme.account.statuses.create(kind=Status.Kind.CLIENT, code="vip", name="VIP")
     make_field_definition(acme.account, "size", label="Size", type="choice", choices=["Small", "Large"])

@@ -46,8 +46,8 @@ def read(tmp_path, name, sheet=None):
                 "contact.phone": "+48 600 100 200",
                 "contact.responsible_id.name": "Ewa Łęcka (ewa@acme.example)",
                 "contact.created_at": "2025-09-28 14:05",
-                "client.name": "Zakład Śrub, Sp. z o.o.",
-                "client.external_ids[hubspot]": "9001",
+                "client.name": "Zakład Śrub, Sp. z o.o.;Hurtownia Nakrętek",
+                "client.external_ids[hubspot]": "9001;9002",
                 "contact.position": "Kierowniczka\nsprzedaży",
                 "unknown": "zielony",
             },
@@ -68,6 +68,25 @@ def read(tmp_path, name, sheet=None):
             },
         ),
         (
+            "hubspot_contacts_es.csv",
+            None,
+            "hubspot.contacts",
+            {
+                "contact.external_ids[hubspot]": "251",
+                "contact.first_name": "Lucía",
+                "contact.last_name": "Muñoz",
+                "contact.email": "lucia@tornillos.example",
+                "contact.position": "Directora",
+                "client.city": "Sevilla",
+                "client.country": "España",
+                "contact.phone": "+34 600 100 200",
+                "contact.responsible_id.name": "Ewa Łęcka",
+                "contact.created_at": "2025-12-01 08:00",
+                "client.external_ids[hubspot]": "9101",
+                "client.name": "Tornillos del Sur",
+            },
+        ),
+        (
             "hubspot_companies.csv",
             None,
             "hubspot.companies",
@@ -80,6 +99,37 @@ def read(tmp_path, name, sheet=None):
                 "client.city": "Łódź",
                 "client.country": "Poland",
                 "client.www": "zaklad.example",
+            },
+        ),
+        (
+            "hubspot_companies_it.csv",
+            None,
+            "hubspot.companies",
+            {
+                "client.external_ids[hubspot]": "9201",
+                "client.name": "Viti & Bulloni S.r.l.",
+                "client.www": "viti.example",
+                "client.city": "Forlì",
+                "client.province": "Emilia-Romagna",
+                "client.description": "Produce viti",
+                "client.created_at": "2025-11-03 10:15",
+            },
+        ),
+        (
+            "hubspot_deals_pt.csv",
+            None,
+            "hubspot.deals",
+            {
+                "deal.external_ids[hubspot]": "7301",
+                "deal.name": "Parafusos para a Ação",
+                "deal.status_id.name": "Proposta enviada",
+                "deal.price": "12500.50",
+                "deal.expected_close_date": "2026-12-31",
+                "deal.responsible_id.name": "Ewa Łęcka",
+                "deal.lost_reason": "",
+                "deal.created_at": "2026-01-05 14:00",
+                "deal.client_id.external_ids[hubspot]": "9301;9302",
+                "deal.client_id.name": "Aço Norte;Aço Sul",
             },
         ),
         (
@@ -201,7 +251,7 @@ def read(tmp_path, name, sheet=None):
                 "suggestion.author.email": "zofia@zaklad.example",
                 "suggestion.author.name": "Zofia",
                 "suggestion.forum_id.name": "General",
-                "suggestion.tags": "ui",
+                "suggestion.tags": '["ui","dark mode"]',
                 "suggestion.status_id.name": "planned",
                 "suggestion.votes_count": "2",
                 "suggestion.created_at": "2025-07-21 03:37:03",
@@ -217,10 +267,11 @@ def read(tmp_path, name, sheet=None):
                 "key": "31",
                 "suggestion.title": "Dark mode",
                 "suggestion.content": "Please",
+                "suggestion.forum_id.name": "General",
                 "suggestion.category_id.name": "Pages",
                 "suggestion.status_id.name": "started",
                 "suggestion.votes_count": "12",
-                "suggestion.created_at": "2013/05/04 10:11:12 +0000",
+                "suggestion.created_at": "2013-05-04 10:11",
                 "suggestion.author.name": "Zofia",
                 "suggestion.author.email": "zofia@zaklad.example",
                 "suggestion.response": "We're on it",
@@ -235,7 +286,7 @@ def read(tmp_path, name, sheet=None):
                 "suggestion.comments": 'Yes, "please"\nsoon',
                 "suggestion.comments.author.name": "Jan",
                 "suggestion.comments.author.email": "jan@acme.example",
-                "suggestion.comments.created_at": "2025-07-23 10:00:00",
+                "suggestion.comments.created_at": "2014-02-08 22:50",
             },
         ),
         (
@@ -389,6 +440,55 @@ def test_it_works(name, member, source, expected, tmp_path):
 def test_every_fixture_is_a_row_of_the_table():
     names = {case["name"] for _label, case in test_it_works.cases}
     assert names == {path.name for path in FILES.iterdir()} - {"unknown.csv"}
+
+
+@table(
+    ("source", "headings"),
+    [
+        (
+            "contacts",
+            "Datensatz-ID,Vorname,Nachname,E-Mail,Telefonnummer,Firmenname,Jobbezeichnung,Branche,Lifecycle Phase,Leadstatus,Für Kontakt zuständiger Mitarbeiter",
+        ),
+        (
+            "contacts",
+            "名,姓,Eメール,電話番号,携帯電話番号,会社名,コンタクト担当者,前回のアクティビティー日,作成日,国／地域,業種,レコードID - Contact",
+        ),
+        (
+            "contacts",
+            "Nom,Prénom,E-mail,Numéro de téléphone,Associated Company IDs,Date de création,ID de fiche d'informations",
+        ),
+        (
+            "companies",
+            "Record ID,Company name,Company owner,Create Date,Phone Number,Last Activity Date,City,Country/Region,Industry",
+        ),
+        (
+            "companies",
+            "Datensatz-ID,Unternehmensname,Für Unternehmen zuständiger Mitarbeiter,Erstellungsdatum,Telefonnummer,Datum der letzten Aktivität,Stadt,Land/Region",
+        ),
+        (
+            "companies",
+            "Ciudad,Sector,Nombre de la empresa,Propietario del registro de empresa,Fecha de creación,Última actividad,ID de registro",
+        ),
+        (
+            "companies",
+            "ID de fiche d'informations,Nom de l'entreprise,Secteur d'activité,Pays/Région,Ville,Adresse postale,URL du site web",
+        ),
+        (
+            "deals",
+            "Phase de la transaction,Montant,Pipeline,Associated Company (Primary),Date de fermeture,Propriétaire de la transaction,Nom de la transaction,ID de fiche d'informations",
+        ),
+        (
+            "deals",
+            "ID record,Nome trattativa,Importo,Fase trattativa,Data di chiusura,Proprietario della trattativa,Pipeline,Azienda Associata,È con chiusura vinta,È con chiusura persa,Categoria di previsione,Probabilità trattativa,Tipo di trattativa",
+        ),
+        ("deals", "取引名,取引ステージ,クローズ日,パイプライン,取引担当者,金額,レコードID"),
+    ],
+)
+def test_translated_headings_are_known_in_any_order(source, headings):
+    found = recognize(headings.split(","))
+    assert (found.table.source, found.table.table) == ("hubspot", source)
+    unknown = zip(headings.split(","), found.fields, found.left_out, strict=True)
+    assert [heading for heading, code, left in unknown if code is None and not left] == []
 
 
 @table("header", [["a", "b"], ["Nazwa firmy", "NIP"], ["Numer", "Kolor"], ["id", "name"], ["title", "votes"], [""]])
