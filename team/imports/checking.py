@@ -3,7 +3,7 @@
 import hashlib
 import secrets
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -12,8 +12,7 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from crm.clients.similar import find_similar
 from team.batches.models import RowResult
-from team.import_lines.settings import ImportPlan
-from team.imports.parts import writer_of
+from team.import_lines.fields import RowKind
 from team.imports.writing import PartOutcome
 
 # The number of lines that the preview shows of each kind of outcome.
@@ -52,17 +51,14 @@ def count_outcome(check: dict[str, Any], outcome: PartOutcome, *, repeated: Set[
             known += [name for name in sorted(names) if name not in known][: MAX_NAMES - len(known)]
 
 
-def find_missing_rows(account: Account, user: User, plan: ImportPlan, keys: QuerySet[Any]) -> dict[str, Any]:
-    """Return, for each kind that is matched, how many rows of the account no line names, and the first of them. `keys` are those of the lines."""
+def find_missing_rows(rows_by_kind: Mapping[RowKind, QuerySet[Any]], keys: QuerySet[Any]) -> dict[str, Any]:
+    """Return how many of the rows of each kind no line names, and the first of them. `keys` are those of the lines."""
     missing = {}
-    for kind in plan.kinds:
-        if not plan.settings.match.get(kind):
-            continue
-        named = keys.filter(kind=kind, target=OuterRef("id"))
-        rows = writer_of(account, user, plan, kind).find_rows().filter(~Exists(named)).order_by("id")
+    for kind, rows in rows_by_kind.items():
+        others = rows.filter(~Exists(keys.filter(kind=kind, target=OuterRef("id")))).order_by("id")
         name = rows.model.DISPLAY_NAME_FIELD
-        first = [{"id": id, "name": text} for id, text in rows.values_list("id", name)[:MAX_SHOWN_MISSING]]
-        missing[str(kind)] = {"number": rows.count(), "first": first}
+        first = [{"id": id, "name": text} for id, text in others.values_list("id", name)[:MAX_SHOWN_MISSING]]
+        missing[str(kind)] = {"number": others.count(), "first": first}
     return missing
 
 

@@ -47,7 +47,7 @@ from team.imports.checking import (
     new_check,
     row_key,
 )
-from team.imports.parts import ImportPart
+from team.imports.parts import ImportPart, writer_of
 from team.imports.writing import PartOutcome, define_field
 from team.spreadsheets.reading import convert, detect
 from team.spreadsheets.sheets import Sheet, SheetRow, read_rows
@@ -345,7 +345,9 @@ class Import(Batch):
             check["offset"], check["line"] = last.end, last.number + 1
         check["is_done"] = len(lines) < self.PART_SIZE
         if check["is_done"]:
-            check["missing"] = find_missing_rows(self.account, user, plan, self.keys)
+            matched = [kind for kind in plan.kinds if plan.settings.match.get(kind)]
+            rows = {kind: writer_of(self.account, user, plan, kind).find_rows() for kind in matched}
+            check["missing"] = find_missing_rows(rows, self.keys)
         self.faults = check["faults"]
         self.save_progress("checked", "faults")
         return not check["is_done"]
