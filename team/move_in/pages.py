@@ -40,7 +40,6 @@ LOST = {
     "private": _("Suggestions of private boards, which are private here"),
     "people": _("Left out, because there is no e-mail address or id of the person"),
     "merged": _("Merged there. Merge them here by hand"),
-    "rejected": _("Left out, because they were rejected there"),
     "pictures": _("Pictures, which are links now"),
 }
 

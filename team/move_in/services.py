@@ -11,11 +11,11 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from team.move_in.client import OldServer, OldServerError, Row
-from team.move_in.reading import MAX_PAGES, OldPage, OldRow
+from team.move_in.reading import MAX_PAGES, OldPage, OldRow, key_of
 
 MAX_TITLE = 255
 # The pages after which a list of the comments of one suggestion is refused as endless.
-MAX_COMMENT_PAGES = 1000
+MAX_COMMENT_PAGES = 200
 # The closed statuses of Canny, and the codes of statuses here that have the meaning of another one there.
 CLOSED = ("complete", "closed")
 SAME_STATUSES = {"open": "new", "in progress": "started", "complete": "completed"}
@@ -59,10 +59,8 @@ class Service(OldServer):
 
     def read_outline(self) -> list[OldRow]:
         """Return the boards and statuses. Raise OldServerError."""
-        rows = self.read_page({"kind": 0, "page": 1}).rows
-        return [row for row in rows if row.kind != "user"] + [
-            status_row(name, closed=name in CLOSED) for name in self.STATUSES
-        ]
+        rows = [row for row in self.read_page({"kind": 0, "page": 1}).rows if row.kind != "user"]
+        return rows + [status_row(name, closed=name in CLOSED) for name in self.STATUSES]
 
 
 class Canny(Service):
@@ -82,26 +80,25 @@ class Canny(Service):
         index, number = position["kind"], position["page"]
         kind, path, name = self.LISTS[index]
         body: Row = {"limit": self.PAGE_SIZE} if index else {}
-        if kind == "comment":
-            body |= {"cursor": position["cursor"]} if "cursor" in position else {}
-        elif index:
-            body["skip"] = (number - 1) * self.PAGE_SIZE
+        if kind != "comment":
+            body |= {"skip": (number - 1) * self.PAGE_SIZE} if index else {}
+        elif cursor := position.get("cursor"):
+            body["cursor"] = cursor
         if kind == "suggestion":
             # New posts come last, so they move no page.
             body["sort"] = "oldest"
         answer = self.post(path, {"apiKey": self.token, **body})
         found = self.listed(answer, name)
-        private = position.get("private") or [row.get("id") for row in found if row.get("isPrivate") is True]
+        private = position.get("private") or [key_of(row.get("id")) for row in found if row.get("isPrivate") is True]
         page = OldPage([], {"kind": index + 1, "page": 1, "private": private})
-        first = found[0].get("id") if found else None
+        first, has_more = (
+            [key_of(row.get("id")) for row in found[:1]],
+            answer.get("hasMore") or answer.get("hasNextPage"),
+        )
         # A server that ignores the position answers with the same rows again.
-        if (
-            (answer.get("hasMore") or answer.get("hasNextPage"))
-            and first != position.get("first")
-            and number < MAX_PAGES
-        ):
+        if has_more and first != position.get("first") and number < MAX_PAGES:
             page.next = {"kind": index, "page": number + 1, "private": private, "first": first}
-            page.next |= {"cursor": answer["cursor"]} if answer.get("cursor") else {}
+            page.next["cursor"] = key_of(answer.get("cursor"))
         for row in found:
             page.rows += getattr(self, f"read_{kind}")(row, page)
         return page
@@ -114,11 +111,11 @@ class Canny(Service):
         board, answer = part(post, "board"), part(post, "changeComment")
         is_private = board.get("id") in page.next["private"]
         if is_private:
-            page.lost["private"][str(board.get("name"))] += 1
+            page.lost["private"][key_of(board.get("name"))] += 1
         status = str(post.get("status") or "open")
         page.linked.append(status_row(status, closed=status in CLOSED))
         tags = [row.get("name") for row in (*objects(post, "tags"), part(post, "category"))]
-        fields = {str(row.get("name")): row.get("value") for row in objects(post, "customFields")}
+        fields = {key_of(row.get("name")): row.get("value") for row in objects(post, "customFields")}
         data = {
             "id": post.get("id"),
             "title": str(post.get("title") or "")[:MAX_TITLE],
@@ -128,9 +125,7 @@ class Canny(Service):
             "category_id": board.get("id"),
             "tags": [str(name).replace(",", " ") for name in tags if name],
             "private": is_private,
-            "additional_fields": {
-                name: value for name, value in fields.items() if isinstance(value, str | int | float)
-            },
+            "additional_fields": {name: value for name, value in fields.items() if value is not None},
             "responsible_id": add_person(part(post, "owner"), page),
             **self.common(post, page),
         }
@@ -169,7 +164,7 @@ class Nolt(Service):
     KINDS = ("user", "suggestion")
     # 60 requests per minute are allowed.
     interval = 1.0
-    PAGE_SIZE = 20
+    PAGE_SIZE = 10
     BOARD = "{ board { id name } listStatuses { id name type } users { ssoId name email } }"
     COMMENTS = "nodes { id text dateCreated moderationStatus user { ssoId name } } hasMore cursor"
     POSTS = (
@@ -192,14 +187,15 @@ class Nolt(Service):
         data = self.ask(self.BOARD)
         board = part(data, "board")
         page = OldPage(
-            [OldRow("category", board)], {"kind": 1, "page": 1, "board": board.get("id"), "merged": [], "none": []}
+            [OldRow("category", board)],
+            {"kind": 1, "page": 1, "board": key_of(board.get("id")), "merged": [], "none": []},
         )
         for row in self.listed(data, "listStatuses"):
             if row.get("type") == "UNASSIGNED":
-                page.next["none"].append(row.get("id"))
+                page.next["none"].append(key_of(row.get("id")))
                 continue
             if row.get("type") == "MERGED":
-                page.next["merged"].append(row.get("id"))
+                page.next["merged"].append(key_of(row.get("id")))
             page.rows.append(status_row(str(row.get("name") or ""), row.get("id"), closed=row.get("type") != "CUSTOM"))
         for user in self.listed(data, "users"):
             if user.get("ssoId") and user.get("email"):
@@ -210,12 +206,12 @@ class Nolt(Service):
         return page
 
     def read_posts(self, position: dict[str, Any]) -> OldPage:
-        posts = part(self.ask(self.POSTS, cursor=position.get("cursor"), limit=self.PAGE_SIZE), "posts")
-        page, cursor = OldPage([], {"kind": 2, "page": 1}), posts.get("cursor")
-        if posts.get("hasMore") and cursor not in (None, position.get("cursor")) and position["page"] < MAX_PAGES:
+        answer = part(self.ask(self.POSTS, cursor=position.get("cursor"), limit=self.PAGE_SIZE), "posts")
+        page, cursor = OldPage([], {"kind": 2, "page": 1}), key_of(answer.get("cursor"))
+        if answer.get("hasMore") and cursor not in ("", position.get("cursor")) and position["page"] < MAX_PAGES:
             page.next = {**position, "page": position["page"] + 1, "cursor": cursor}
-        for post in self.accepted(self.listed(posts, "nodes"), "suggestion", page):
-            page.rows.append(self.read_post(post, page, position))
+        posts = [post for post in self.listed(answer, "nodes") if post.get("moderationStatus") != "REJECTED"]
+        page.rows += [self.read_post(post, page, position) for post in posts]
         return page
 
     def read_post(self, post: Row, page: OldPage, position: dict[str, Any]) -> OldRow:
@@ -244,9 +240,8 @@ class Nolt(Service):
             "category_id": position["board"],
             "votes_cache": post.get("upvoteCount"),
         }
-        comments = [
-            {**self.common(row, position), "comment": row.get("text")} for row in self.accepted(others, "comment", page)
-        ]
+        others = [row for row in others if row.get("moderationStatus") != "REJECTED"]
+        comments = [{**self.common(row, position), "comment": row.get("text")} for row in others]
         return OldRow("suggestion", data, comments)
 
     def common(self, row: Row, position: dict[str, Any]) -> Row:
@@ -259,13 +254,6 @@ class Nolt(Service):
             "created_at": row.get("dateCreated"),
             "agent": self.name,
         }
-
-    def accepted(self, rows: list[Row], kind: str, page: OldPage) -> list[Row]:
-        """Return the rows that were not rejected, and count the others."""
-        found = [row for row in rows if row.get("moderationStatus") != "REJECTED"]
-        if len(found) < len(rows):
-            page.lost["rejected"][kind] += len(rows) - len(found)
-        return found
 
 
 SERVICES: dict[str, type[Service]] = {"canny": Canny, "nolt": Nolt}

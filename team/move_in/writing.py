@@ -60,8 +60,6 @@ SERIALIZERS: Mapping[str, type[ResourceSerializer]] = {
 }
 # An id in an address or in the trash belongs to one row of these tables.
 WITH_SHARED_IDS: tuple[type[models.Model], ...] = (Client, Contact, ContactList, Deal, Note, Post, Comment)
-# The columns by which a status is found, with the fields that have their values.
-STATUS_KEYS = (("code", "code"), ("name", "name"), ("code", "like"))
 # Fields that other fields say too, or that the place of the row decides.
 LEFT_OUT = {"client", "try_update", "forum_id", "post_id", "status", "approved", "merged_into", EXTERNAL_ID}
 
@@ -98,7 +96,7 @@ class RowWriter:
                 result = act()
         except FieldErrors as caught:
             self.refuse(kind, key, "; ".join(f"{error.field}: {error.text}" for error in caught.errors))
-        except (IntegrityError, DataError) as error:
+        except (IntegrityError, DataError, UnicodeEncodeError) as error:
             # The message of the database may have values of the row.
             self.refuse(kind, key, type(error).__name__)
         else:
@@ -234,9 +232,11 @@ class RowWriter:
     def find_status(self, data: Row) -> Status | None:
         """Return the status with the code or the name, or with the code `like`."""
         statuses = self.account.statuses.filter(kind=str(data.get("kind") or Status.Kind.POST))
-        keys = [(field, name_key(str(data.get(name) or ""))) for field, name in STATUS_KEYS]
-        found = (statuses.filter(**{f"{field}_key": key}).first() for field, key in keys)
-        return next((status for status in found if status is not None), None)
+        for field, name in (("code", "code"), ("name", "name"), ("code", "like")):
+            key = name_key(str(data.get(name) or ""))
+            if (found := statuses.filter(**{f"{field}_key": key}).first()) is not None:
+                return cast(Status, found)
+        return None
 
     def values_from(self, old: OldRow) -> dict[str, Any]:
         """Return the values to write, by field, with links to the rows here. Unknown fields are kept as additional fields."""

@@ -143,7 +143,6 @@ def test_it_moves_a_board_of_nolt(other, nolt):
         "fields": {"suggestion.properties": 1},
         "links": {"comment.user_id": 1},
         "people": {"user": 1},
-        "rejected": {"suggestion": 1, "comment": 1},
         "votes": {"suggestion": 5},
         "refused": [],
         "kept": [],
