@@ -159,7 +159,7 @@ class MoveIn(TenantModel):
 
     def finish(self, state: str, failure: object = "") -> None:
         with translation.override(self.author.language or self.account.language):
-            self.failure = str(failure)
+            self.failure = str(failure).strip()
         self.state, self.credentials, self.finished_at = state, "", timezone.now()
 
     def linked_rows(self, server: OldServer, rows: list[OldRow], depth: int = 2) -> list[OldRow]:
