@@ -208,9 +208,9 @@ def test_the_command(other, canny, tmp_path, capsys):
     call_command("move_in", "--from", "canny", "--account", "other", "--key-file", str(file))
     output = capsys.readouterr().out
     for line in (
-        "category Ideas: new",
+        "category Ideas: will be created",
         "status In progress: Started",
-        "status Closed: new (closed)",
+        "status Closed: will be created, closed",
         "vote: 2 created",
     ):
         assert f"{line}\n" in output
@@ -233,7 +233,7 @@ def test_an_owner_moves_on_the_page(other, canny):
         "<bdi>Ideas</bdi>",
         "<bdi>In progress</bdi>",
         "<bdi>Started</bdi>",
-        "New, closed",
+        "will be created, closed",
     ):
         assert text in tested
     form = tested.forms["move-in"]
