@@ -70,8 +70,8 @@ class Command(BaseCommand):
         try:
             server = MoveIn.find_server(account, url=url, forum=forum, **secrets)
             for old, here in MoveIn.plan(account, server) if isinstance(server, Service) else ():
-                closed = ", closed" if old.data.get("closed") else ""
-                self.stdout.write(f"{old.kind} {old.data.get('name')}: {here.name if here else f'will be created{closed}'}")
+                name = here.name if here else "will be created" + (", closed" if old.data.get("closed") else "")
+                self.stdout.write(f"{old.kind} {old.data.get('name')}: {name}")
             return MoveIn.start(account, by=owner, url=url, forum=forum, in_job=False, **secrets)
         except FieldErrors as caught:
             raise CommandError("; ".join(f"{error.field}: {error.text}" for error in caught.errors)) from None
