@@ -7,6 +7,7 @@ serializers of the interfaces validate the rows.
 import asyncio
 import base64
 import json
+import re
 import time
 from dataclasses import dataclass
 from decimal import Decimal
@@ -28,6 +29,8 @@ MAX_BODY_BYTES = 8 * 1024**2
 MAX_WAIT = 3600
 # The seconds before another attempt if the server does not say when.
 RETRY_AFTER = 30
+# An escape in JSON. The group is one that the database can't store: NUL, or half of a surrogate pair, as of a text that was cut.
+ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..|u0000)|.)", re.DOTALL)
 # The rows of a page of comments. A shorter page is the last one.
 PAGE_SIZE = 25
 
@@ -85,8 +88,9 @@ class OldServer:
         return self.parse_json(self.fetch(f"{self.address}{path}?{urlencode(query)}", [("Accept", "application/json")]))
 
     def parse_json(self, body: bytes) -> Any:
+        text = ESCAPE.sub(lambda found: "\\ufffd" if found[1] else found[0], body.decode("utf-8-sig", "replace"))
         try:
-            return json.loads(body, parse_float=Decimal)
+            return json.loads(text, parse_float=Decimal)
         except (ValueError, RecursionError):
             raise OldServerError(self.describe(_("{name} does not answer in JSON. {hint}"))) from None
 

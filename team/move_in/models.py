@@ -184,7 +184,7 @@ class MoveIn(TenantModel):
         mark_changes(self.id)
         writer = RowWriter(self, user)
         writer.lost.update(page.lost)
-        for row in page.linked:
+        for row in {(row.kind, row.key): row for row in page.linked}.values():
             if writer.find(row.kind, row.key) is None:
                 writer.write(row)
         for row in rows:
@@ -231,14 +231,13 @@ def process_page(account_id: int, move_in_id: int) -> bool:
     if move_in is None:
         return False
     kind, error = move_in.kinds[move_in.position["kind"]], None
+    step = move_in.run, move_in.position
     try:
         server = move_in.server
-        position = move_in.position
-        page = server.read_page(position) if isinstance(server, Service) else read_page(server, position)
+        page = server.read_page(step[1]) if isinstance(server, Service) else read_page(server, step[1])
         linked = move_in.linked_rows(server, page.rows)
     except OldServerError as caught:
         error = caught
-    step = move_in.run, move_in.position
 
     def act() -> bool:
         row = rows.locked().first()

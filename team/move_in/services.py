@@ -186,17 +186,14 @@ class Nolt(Service):
     def read_board(self) -> OldPage:
         data = self.ask(self.BOARD)
         board = part(data, "board")
-        page = OldPage(
-            [OldRow("category", board)],
-            {"kind": 1, "page": 1, "board": key_of(board.get("id")), "merged": [], "none": []},
-        )
+        page = OldPage([OldRow("category", board)], {"kind": 1, "page": 1, "board": key_of(board.get("id"))})
+        page.next |= {"MERGED": [], "UNASSIGNED": []}
         for row in self.listed(data, "listStatuses"):
-            if row.get("type") == "UNASSIGNED":
-                page.next["none"].append(key_of(row.get("id")))
-                continue
-            if row.get("type") == "MERGED":
-                page.next["merged"].append(key_of(row.get("id")))
-            page.rows.append(status_row(str(row.get("name") or ""), row.get("id"), closed=row.get("type") != "CUSTOM"))
+            if row.get("type") in ("MERGED", "UNASSIGNED"):
+                page.next[row["type"]].append(key_of(row.get("id")))
+            if row.get("type") != "UNASSIGNED":
+                closed = row.get("type") != "CUSTOM"
+                page.rows.append(status_row(str(row.get("name") or ""), row.get("id"), closed=closed))
         for user in self.listed(data, "users"):
             if user.get("ssoId") and user.get("email"):
                 id = f"{board.get('id')}/{user['ssoId']}"
@@ -230,13 +227,13 @@ class Nolt(Service):
         first, *others = found or [{}]
         if objects(post, "properties"):
             page.lost["fields"]["suggestion.properties"] += 1
-        if (status_id := post.get("statusId")) in position["merged"]:
+        if (status_id := post.get("statusId")) in position["MERGED"]:
             page.lost["merged"]["suggestion"] += 1
         data = {
             **self.common({**post, "user": first.get("user")}, position),
             "title": str(post.get("title") or "")[:MAX_TITLE],
             "content": first.get("text"),
-            "status_id": None if status_id in position["none"] else status_id,
+            "status_id": None if status_id in position["UNASSIGNED"] else status_id,
             "category_id": position["board"],
             "votes_cache": post.get("upvoteCount"),
         }

@@ -96,7 +96,7 @@ class RowWriter:
                 result = act()
         except FieldErrors as caught:
             self.refuse(kind, key, "; ".join(f"{error.field}: {error.text}" for error in caught.errors))
-        except (IntegrityError, DataError, UnicodeEncodeError) as error:
+        except (IntegrityError, DataError) as error:
             # The message of the database may have values of the row.
             self.refuse(kind, key, type(error).__name__)
         else:
@@ -412,12 +412,12 @@ class RowWriter:
     def _add_vote(self, key: str, data: Row, post_id: int) -> str:
         if (user_id := self.target("user", data.get("user_id"))) is None:
             raise FieldError("user_id", _("can't be found"), "gone")
+        is_new = not self.account.votes.filter(post_id=post_id, user_id=user_id).exists()
+        if is_new:
+            times = {"created_at": time_of(data.get("created_at")) or timezone.now()}
+            Vote.objects.bulk_create([Vote(account=self.account, post_id=post_id, user_id=user_id, **times)])
         self.remember("vote", key, user_id)
-        if self.account.votes.filter(post_id=post_id, user_id=user_id).exists():
-            return "present"
-        times = {"created_at": time_of(data.get("created_at")) or timezone.now()}
-        Vote.objects.bulk_create([Vote(account=self.account, post_id=post_id, user_id=user_id, **times)])
-        return "created"
+        return "created" if is_new else "present"
 
 
 def digest(value: Any) -> str:

@@ -183,7 +183,7 @@ def test_it_rejects_what_it_cannot_read(other, canny, nolt, monkeypatch):
     for url, values, failure, message in (
         ("canny", {"token": "wrong"}, None, refused.format("Canny")),
         ("canny", {}, (401, {}, ""), refused.format("Canny")),
-        ("canny", {}, (400, {}, '{"error": "invalid\\u0000 limit"}'), "Canny answers with an error: invalid limit"),
+        ("canny", {}, (400, {}, '{"error": "invalid\\u0001 limit"}'), "Canny answers with an error: invalid limit"),
         ("canny", {}, (302, {"Location": "http://169.254.169.254/"}, ""), "Canny answers with an error."),
         ("canny", {}, (200, {}, "<html>"), "Canny does not answer in JSON."),
         ("canny", {}, (200, {}, "{}"), "Canny does not answer in JSON."),
@@ -245,3 +245,29 @@ def test_an_owner_moves_on_the_page(other, canny):
     report = started.click("Refresh")
     for text in ("Done", "Pictures, which are links now", "Move again", "API key"):
         assert text in report
+
+
+def test_it_reports_values_of_other_types(other, canny):
+    """A move that raised another error would be tried again without end."""
+    odd = [1.5, ["a"], {"a": 1}, "\x00 \ud800", "x" * 70_000]
+    user = {"id": "u", "email": "u@example.com", "name": "U"}
+    for name, fields in (
+        ("boards", ("id", "name")),
+        ("posts", ("id", "author", "customFields", "mergeHistory", "status", "title")),
+        ("items", ("author", "value", "created", "imageURLs")),
+        ("votes", ("id", "voter", "post")),
+    ):
+        first = canny.lists[name][0]
+        canny.lists[name] += [
+            {**first, "id": f"{field}{n}", field: value} for field in fields for n, value in enumerate(odd)
+        ]
+    people = [{**user, "id": f"{name}{n}", name: value} for name in user for n, value in enumerate(odd)]
+    canny.lists["votes"] += [{**canny.vote(9, who, {"id": "a1".zfill(24)}), "id": who["id"]} for who in people]
+    canny.lists["posts"] += [
+        {**canny.lists["posts"][0], "id": f"f{n}", "customFields": [{"name": value, "value": value}]}
+        for n, value in enumerate(odd)
+    ]
+    row = finished(start(other))
+    assert (row.state, row.failure) == ("done", "")
+    assert {entry["kind"] for entry in row.report["refused"]} >= {"category", "suggestion", "comment", "vote", "user"}
+    assert Comment.objects.filter(account=other.account, comment__startswith="\ufffd \ufffd").exists()
