@@ -7,14 +7,16 @@ serializers of the interfaces validate the rows.
 import asyncio
 import base64
 import json
+import re
 import time
 from dataclasses import dataclass
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from core import outbound
@@ -23,10 +25,12 @@ from forum.xml.formats import read_document
 
 USER_AGENT = "Rostrum-MoveIn/1.0"
 MAX_BODY_BYTES = 8 * 1024**2
-# The seconds between two requests, and the longest wait that the older server may ask for.
-INTERVAL, MAX_WAIT = 0.2, 3600
+# The longest wait in seconds that the older server may ask for.
+MAX_WAIT = 3600
 # The seconds before another attempt if the server does not say when.
 RETRY_AFTER = 30
+# An escape in JSON. The group is one that the database can't store: NUL, or half of a surrogate pair, as of a text that was cut.
+ESCAPE = re.compile(r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F]..|u0000)|.)", re.DOTALL)
 # The rows of a page of comments. A shorter page is the last one.
 PAGE_SIZE = 25
 
@@ -61,6 +65,17 @@ class OldServer:
     # When the next request may be sent, by the monotonic clock.
     next_at: float = 0.0
 
+    # The seconds between two requests, and the statuses of answers whose body is read.
+    interval: ClassVar[float] = 0.2
+    READ_STATUSES: ClassVar[tuple[int, ...]] = (200,)
+    name: ClassVar[Any] = _("The older server")
+    # What to do after an answer that makes no sense.
+    hint: ClassVar[Any] = _("Check its address.")
+
+    def describe(self, message: Any, **values: object) -> Any:
+        """Return an error with the name of the server, when it is shown."""
+        return format_lazy(message, name=self.name, hint=self.hint, **values)
+
     def rows(self, path: str, page: int, **query: object) -> list[Row]:
         """Return the rows of a page of a list in JSON. Raise OldServerError."""
         return as_rows(self.read_json(path, page=page, **query))
@@ -70,11 +85,14 @@ class OldServer:
         if not self.token:
             raise NotOfferedError(_("The token is missing."))
         query["api_token"] = self.token
-        body = self.fetch(f"{self.address}{path}?{urlencode(query)}", [("Accept", "application/json")])
+        return self.parse_json(self.fetch(f"{self.address}{path}?{urlencode(query)}", [("Accept", "application/json")]))
+
+    def parse_json(self, body: bytes) -> Any:
+        text = ESCAPE.sub(lambda found: "\\ufffd" if found[1] else found[0], body.decode("utf-8-sig", "replace"))
         try:
-            return json.loads(body, parse_float=Decimal)
+            return json.loads(text, parse_float=Decimal)
         except (ValueError, RecursionError):
-            raise OldServerError(_("The older server does not answer in JSON. Check its address.")) from None
+            raise OldServerError(self.describe(_("{name} does not answer in JSON. {hint}"))) from None
 
     def read_xml(self, path: str, **query: object) -> dict[str, Any]:
         """Return the XML at a path of the forum, by the name of its root. Raise OldServerError."""
@@ -91,26 +109,27 @@ class OldServer:
                 _("The older server does not answer in XML. Check the address of its forum.")
             ) from None
 
-    def fetch(self, url: str, headers: list[tuple[str, str]]) -> bytes:
+    def fetch(self, url: str, headers: list[tuple[str, str]], method: str = "GET", body: bytes = b"") -> bytes:
         """Return the body at a URL. Raise OldServerError."""
         time.sleep(max(0.0, self.next_at - time.monotonic()))
-        self.next_at = time.monotonic() + INTERVAL
-        options: dict[str, Any] = {"account_id": self.account_id, "headers": headers, "user_agent": USER_AGENT}
+        self.next_at = time.monotonic() + self.interval
+        options: dict[str, Any] = {"account_id": self.account_id, "user_agent": USER_AGENT, "body": body}
         try:
-            response = asyncio.run(outbound.fetch("GET", url, max_bytes=MAX_BODY_BYTES + 1, **options))
+            fetched = outbound.fetch(method, url, headers=headers, max_bytes=MAX_BODY_BYTES + 1, **options)
+            response = asyncio.run(fetched)
         except outbound.OutboundError as error:
             kind = BusyError if error.code in ("dns", "connect", "timeout") else OldServerError
             raise kind(outbound.ERROR_MESSAGES[error.code]) from None
         if response.status == 429 or response.status >= 500:
-            raise BusyError(_("The older server is busy."), wait_of(response.headers.get("retry-after", "")))
+            raise BusyError(self.describe(_("{name} is busy.")), wait_of(response.headers.get("retry-after", "")))
         if response.status in (401, 403):
-            raise OldServerError(_("The older server refuses the token, or the login and the password."))
+            raise OldServerError(self.describe(_("{name} refuses the credentials. Enter them again.")))
         if response.status in (404, 405, 406, 410):
-            raise NotOfferedError(_("The older server has no such list. Check its address."))
-        if response.status != 200:
-            raise OldServerError(_("The older server answers with an error. Check its address."))
+            raise NotOfferedError(self.describe(_("{name} has no such list. {hint}")))
+        if response.status not in self.READ_STATUSES:
+            raise OldServerError(self.describe(_("{name} answers with an error. {hint}")))
         if len(response.body) > MAX_BODY_BYTES:
-            raise OldServerError(_("An answer of the older server is too large."))
+            raise OldServerError(self.describe(_("{name} sends too large an answer.")))
         return response.body
 
 

@@ -24,7 +24,8 @@ from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job, periodic_job
 from core.sealing import SealError, seal, unseal
 from team.batches.models import MAX_CONTINUED, QUEUE, RETRY, STALLED_AFTER
 from team.move_in.client import BusyError, OldServer, OldServerError, address_of
-from team.move_in.reading import KINDS, LINKS, SECOND_PASS, SINGLE, OldRow, id_of, read_page, read_single
+from team.move_in.reading import KINDS, LINKS, SECOND_PASS, SINGLE, OldPage, OldRow, id_of, read_page, read_single
+from team.move_in.services import SERVICES, Service
 from team.move_in.writing import RowWriter
 
 PURPOSE = "move in"
@@ -42,7 +43,7 @@ class MoveInQuerySet(models.QuerySet["MoveIn"]):
 
 
 class MoveIn(TenantModel):
-    """The move from one older server. A further run continues with the same row, which knows what was moved."""
+    """The move from one older server or service. A further run continues with the same row, which knows what was moved."""
 
     class State(models.TextChoices):
         RUNNING = "running", _("Running")
@@ -82,17 +83,32 @@ class MoveIn(TenantModel):
 
     @classmethod
     def find_server(cls, account: Account, *, url: str, forum: str = "", **secrets: str) -> OldServer:
-        """Return the older server. `secrets` are the `token`, the `login` and the `password`. Raise FieldErrors."""
+        """Return the older server, or the service if `url` is a key of `SERVICES`. Raise FieldErrors.
+
+        `secrets` are the `token`, the `login` and the `password`.
+        """
+        service = SERVICES.get(url)
+        for name, value in secrets.items():
+            # Services get these values in headers.
+            if len(value) > MAX_SECRET_LENGTH or not value.isprintable() or (service and not value.isascii()):
+                raise FieldError(name, _("is too long or has a character that can't be used"), "secret")
+        if service:
+            if not secrets.get("token"):
+                raise FieldError("token", _("can't be blank"), "required")
+            return service(account.id, service.ADDRESS, **cast(Any, secrets))
         address = address_of(url, "url")
         forum = address_of(forum, "forum", address.partition(":")[0]) if forum else ""
-        for name, value in secrets.items():
-            if len(value) > MAX_SECRET_LENGTH or not value.isprintable():
-                raise FieldError(name, _("is too long or has a character that can't be used"), "secret")
         if not secrets.get("token") and not (forum and secrets.get("login")):
             raise FieldError("token", _("can't be blank, unless there are a forum, a login and a password"), "required")
         if max(len(address), len(forum)) > MAX_SECRET_LENGTH:
             raise FieldError("url", _("is too long"), "too_long")
         return OldServer(account.id, address, forum, **cast(Any, secrets))
+
+    @classmethod
+    def plan(cls, account: Account, service: Service) -> list[tuple[OldRow, Any]]:
+        """Return the boards and statuses with the category or status here, or None for a new one. Raise OldServerError."""
+        writer = RowWriter(cls(account=account), account.users.model())
+        return [(row, getattr(writer, f"find_{row.kind}")(row.data)) for row in service.read_outline()]
 
     @classmethod
     @transaction.atomic
@@ -123,16 +139,27 @@ class MoveIn(TenantModel):
         return row
 
     @property
+    def source(self) -> str:
+        """The key in `SERVICES`, or "" for an older server."""
+        return next((key for key, service in SERVICES.items() if self.address == service.ADDRESS), "")
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of rows in the order in which they are read."""
+        return SERVICES[self.source].KINDS if self.source else tuple(kind for kind, _path in KINDS)
+
+    @property
     def server(self) -> OldServer:
-        """The older server. Raise OldServerError if SECRET_KEY was replaced since the start."""
+        """The older server or the service. Raise OldServerError if SECRET_KEY was replaced since the start."""
         try:
-            return OldServer(self.account_id, self.address, self.forum, **unseal(self.credentials, PURPOSE))
+            server_class = SERVICES.get(self.source, OldServer)
+            return server_class(self.account_id, self.address, self.forum, **unseal(self.credentials, PURPOSE))
         except SealError:
             raise OldServerError(_("The credentials can't be read. Enter them again.")) from None
 
     def finish(self, state: str, failure: object = "") -> None:
         with translation.override(self.author.language or self.account.language):
-            self.failure = str(failure)
+            self.failure = str(failure).strip()
         self.state, self.credentials, self.finished_at = state, "", timezone.now()
 
     def linked_rows(self, server: OldServer, rows: list[OldRow], depth: int = 2) -> list[OldRow]:
@@ -152,10 +179,14 @@ class MoveIn(TenantModel):
         found = [row for kind, id in sorted(links) if (row := read_single(server, kind, id))]
         return (self.linked_rows(server, found, depth - 1) if found and depth else []) + found
 
-    def write(self, rows: list[OldRow], user: User) -> None:
+    def write(self, rows: list[OldRow], user: User, page: OldPage) -> None:
         """Write the rows of a page. The caller has begun a transaction."""
         mark_changes(self.id)
         writer = RowWriter(self, user)
+        writer.lost.update(page.lost)
+        for row in {(row.kind, row.key): row for row in page.linked}.values():
+            if writer.find(row.kind, row.key) is None:
+                writer.write(row)
         for row in rows:
             writer.write(row)
         writer.finish()
@@ -182,7 +213,7 @@ class MovedRow(models.Model):
     move_in_id = models.BigIntegerField()
     move_in = foreign_object(MoveIn, "move_in_id", related_name="moved_rows")
     kind = models.CharField(max_length=255)
-    # The id of the row on the older server, or the login of a user.
+    # The id of the row there, or a digest of another key, such as the login of a user (`stored_key`).
     source = models.CharField(max_length=255)
     target = models.BigIntegerField()
     # By field, the digests of the value there and of the value that was written here.
@@ -199,14 +230,14 @@ def process_page(account_id: int, move_in_id: int) -> bool:
     move_in = rows.first()
     if move_in is None:
         return False
-    kind, error = KINDS[move_in.position["kind"]][0], None
+    kind, error = move_in.kinds[move_in.position["kind"]], None
+    step = move_in.run, move_in.position
     try:
         server = move_in.server
-        page = read_page(server, move_in.position)
+        page = server.read_page(step[1]) if isinstance(server, Service) else read_page(server, step[1])
         linked = move_in.linked_rows(server, page.rows)
     except OldServerError as caught:
         error = caught
-    step = move_in.run, move_in.position
 
     def act() -> bool:
         row = rows.locked().first()
@@ -220,13 +251,13 @@ def process_page(account_id: int, move_in_id: int) -> bool:
             row.finish(row.State.FAILED, _("The person who started it is no longer the owner."))
         elif error is None:
             with translation.override(user.language or row.account.language):
-                row.write([*linked, *page.rows], user)
+                row.write([*linked, *page.rows], user, page)
             if page.is_missing:
                 row.report.setdefault("missing", []).append(kind)
             row.position, row.attempts = page.next, 0
             if row.position == {"kind": SECOND_PASS, "page": 1} and "late" not in row.report:
                 row.position["kind"] += 1
-            if row.position["kind"] == len(KINDS):
+            if row.position["kind"] == len(row.kinds):
                 row.finish(row.State.DONE)
         elif row.attempts >= MAX_ATTEMPTS or not isinstance(error, BusyError):
             row.finish(row.State.FAILED, error)

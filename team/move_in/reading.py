@@ -1,5 +1,6 @@
 """Reading the pages of the older server, in the order in which rows link to each other."""
 
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,8 +53,7 @@ class OldRow:
     @property
     def key(self) -> str:
         """What the row is recognized by: its id, or the login of a user in XML."""
-        id = id_of(self.data.get("id"))
-        return str(id or str(self.data.get("login") or "")[:255])
+        return key_of(self.data.get("id")) or str(self.data.get("login") or "")[:255]
 
 
 @dataclass
@@ -63,6 +63,9 @@ class OldPage:
     rows: list[OldRow]
     next: dict[str, Any]
     is_missing: bool = False
+    # Users and statuses, which are written first unless they are known. `lost` counts what has no counterpart here, as the report does.
+    linked: list[OldRow] = field(default_factory=list)
+    lost: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
 
 def id_of(value: object) -> int | None:
@@ -70,6 +73,13 @@ def id_of(value: object) -> int | None:
     if isinstance(value, str) and value.isdecimal() and len(value) < 16:
         value = int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**15 else None
+
+
+def key_of(value: object) -> str:
+    """Return an id as text, also one that this service can't have, or "" for another value."""
+    if id := id_of(value):
+        return str(id)
+    return value if isinstance(value, str) and len(value) < 256 and value.isprintable() else ""
 
 
 def read_page(server: OldServer, position: dict[str, Any]) -> OldPage:

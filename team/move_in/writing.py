@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from django.db import DataError, IntegrityError, connection, models, transaction
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from accounts.statuses.api import StatusSerializer
@@ -41,12 +42,13 @@ from forum.comments.models import Comment
 from forum.posts.api import PostSerializer
 from forum.posts.models import Post
 from forum.texts.markdown import render
+from forum.votes.models import Vote
 from team.batches.restoring import values_of
 from team.imports.customers import nested_values
 from team.imports.posts import MAX_COMMENT_LENGTH
 from team.imports.writing import create_status
 from team.move_in.client import Row
-from team.move_in.reading import LINKS, SECOND_PASS, OldRow, id_of
+from team.move_in.reading import LINKS, SECOND_PASS, OldRow, id_of, key_of
 
 SERIALIZERS: Mapping[str, type[ResourceSerializer]] = {
     "contact_list": ContactListSerializer,
@@ -59,7 +61,7 @@ SERIALIZERS: Mapping[str, type[ResourceSerializer]] = {
 # An id in an address or in the trash belongs to one row of these tables.
 WITH_SHARED_IDS: tuple[type[models.Model], ...] = (Client, Contact, ContactList, Deal, Note, Post, Comment)
 # Fields that other fields say too, or that the place of the row decides.
-LEFT_OUT = {"client", "try_update", "forum_id", "post_id", "status", EXTERNAL_ID}
+LEFT_OUT = {"client", "try_update", "forum_id", "post_id", "status", "approved", "merged_into", EXTERNAL_ID}
 
 
 class RowWriter:
@@ -73,7 +75,7 @@ class RowWriter:
         self.refused: list[dict[str, Any]] = []
         self.kept: list[dict[str, Any]] = []
         self.known: dict[tuple[str, str], Any] = {}
-        self.pending: dict[str, dict[int, Any]] = defaultdict(dict)
+        self.pending: dict[str, dict[str, Any]] = defaultdict(dict)
         self.last_id = 0
 
     def write(self, old: OldRow) -> None:
@@ -81,7 +83,7 @@ class RowWriter:
         self._try(old.kind, old.key, lambda: self._write_row(old))
         if (moved := self.find(old.kind, old.key)) is not None:
             for comment in old.comments:
-                key = str(id_of(comment.get("id")) or "")
+                key = key_of(comment.get("id"))
                 self._try("comment", key, partial(self._add_comment, key, comment, moved.target))
         if old.kind == "suggestion" and (votes := id_of(old.data.get("votes_cache"))):
             self.lost["votes"]["suggestion"] += votes
@@ -109,10 +111,11 @@ class RowWriter:
     def finish(self) -> None:
         """Record what was written, as the database has it, and take no id again that a row has kept."""
         for kind, pending in self.pending.items():
-            rows = {row.id: row for row in self.rows_of(kind).filter(id__in=pending)} if kind in SERIALIZERS else {}
-            for target, moved in pending.items():
-                if target in rows:
-                    moved.written = digests(values_of(rows[target], moved.taken))
+            ids = [moved.target for moved in pending.values()]
+            rows = {row.id: row for row in self.rows_of(kind).filter(id__in=ids)} if kind in SERIALIZERS else {}
+            for moved in pending.values():
+                if moved.target in rows:
+                    moved.written = digests(values_of(rows[moved.target], moved.taken))
                 moved.save(force_insert=moved._state.adding)
         if self.last_id:
             with connection.cursor() as cursor:
@@ -122,18 +125,18 @@ class RowWriter:
 
     def find(self, kind: str, key: str) -> Any:
         if (kind, key) not in self.known:
-            self.known[kind, key] = self.move_in.moved_rows.filter(kind=kind, source=key).first()
+            self.known[kind, key] = self.move_in.moved_rows.filter(kind=kind, source=stored_key(key)).first()
         return self.known[kind, key]
 
     def remember(self, kind: str, key: str, target: int, taken: Mapping[str, Any] | None = None) -> None:
         moved = self.find(kind, key) or self.move_in.moved_rows.model(
-            account=self.account, move_in_id=self.move_in.id, kind=kind, source=key
+            account=self.account, move_in_id=self.move_in.id, kind=kind, source=stored_key(key)
         )
         moved.target, moved.taken = target, dict(taken or {})
-        self.known[kind, key] = self.pending[kind][target] = moved
+        self.known[kind, key] = self.pending[kind][key] = moved
 
     def target(self, kind: str, value: object) -> int | None:
-        moved = self.find(kind, str(id)) if (id := id_of(value)) else None
+        moved = self.find(kind, key) if (key := key_of(value)) else None
         return None if moved is None else moved.target
 
     def author(self, data: Row, name: str = "user_id") -> int:
@@ -168,6 +171,10 @@ class RowWriter:
             return self._create(old, values) if moved is None else self._update(old, values, moved)
         if self.find(old.kind, old.key) is not None:
             return "unchanged"
+        if old.kind in ("comment", "vote"):
+            if (post_id := self.target("suggestion", old.data.get("post_id"))) is None:
+                raise FieldError("post_id", _("can't be found"), "gone")
+            return (self._add_vote if old.kind == "vote" else self._add_comment)(old.key, old.data, post_id)
         id, result = {"user": self._add_user, "status": self._add_status, "category": self._add_category}[old.kind](
             old.data
         )
@@ -180,7 +187,7 @@ class RowWriter:
         if (user := self.account.users.filter(email_key=email).first()) is not None:
             return user.id, "present"
         names = {name: data.get(name) for name in ("login", "email", "name") if data.get(name)}
-        if self.account.users.filter(login_key=fold(str(data.get("login") or ""))).exists():
+        if not names.get("login") or self.account.users.filter(login_key=fold(str(names["login"]))).exists():
             names["login"] = User.objects.suggest_login(self.account.id, str(data.get("email")))
         serializer = NewUserSerializer(data=names, partial=True, context={"account": self.account})
         values = {"login": "", "email": "", **serializer.read()}
@@ -196,11 +203,8 @@ class RowWriter:
         return user.id, "created"
 
     def _add_status(self, data: Row) -> tuple[int, str]:
-        statuses = self.account.statuses.filter(kind=str(data.get("kind") or Status.Kind.POST))
-        for name in ("code", "name"):
-            found = statuses.filter(**{f"{name}_key": name_key(str(data.get(name) or ""))}).first()
-            if found is not None:
-                return found.id, "present"
+        if (found := self.find_status(data)) is not None:
+            return found.id, "present"
         serializer_class = StatusSerializer
         values = {name: value for name, value in data.items() if name in serializer_class.writable}
         # A pipeline has other ids here. A new status comes last.
@@ -211,13 +215,28 @@ class RowWriter:
 
     def _add_category(self, data: Row) -> tuple[int, str]:
         name = TextField(max_length=255).run_validation(data.get("name")) or ""
-        forum_id = self.account.forums.values_list("id", flat=True).get(is_default=True)
-        found = Category.objects.find_by_name(self.account.id, forum_id, name)
-        if found is None:
-            found = Category(account=self.account, forum_id=forum_id, id=cast(Any, self.free_id(Category, data)))
-            found.write(name=name)
-            return found.id, "created"
-        return found.id, "present"
+        if (found := self.find_category(data)) is not None:
+            return found.id, "present"
+        category = Category(account=self.account, forum_id=self.forum_id, id=cast(Any, self.free_id(Category, data)))
+        category.write(name=name)
+        return category.id, "created"
+
+    @cached_property
+    def forum_id(self) -> int:
+        id: int = self.account.forums.values_list("id", flat=True).get(is_default=True)
+        return id
+
+    def find_category(self, data: Row) -> Category | None:
+        return Category.objects.find_by_name(self.account.id, self.forum_id, str(data.get("name") or ""))
+
+    def find_status(self, data: Row) -> Status | None:
+        """Return the status with the code or the name, or with the code `like`."""
+        statuses = self.account.statuses.filter(kind=str(data.get("kind") or Status.Kind.POST))
+        for field, name in (("code", "code"), ("name", "name"), ("code", "like")):
+            key = name_key(str(data.get(name) or ""))
+            if (found := statuses.filter(**{f"{field}_key": key}).first()) is not None:
+                return cast(Status, found)
+        return None
 
     def values_from(self, old: OldRow) -> dict[str, Any]:
         """Return the values to write, by field, with links to the rows here. Unknown fields are kept as additional fields."""
@@ -317,12 +336,20 @@ class RowWriter:
             row.agent = str(old.data.get("agent") or "")[:255]
             # Nobody has to deal with it in the inbox.
             valid |= {"handled_at": now, "answered_at": now, "created_at": created_at, "user_id": self.author(old.data)}
+            valid["approved"] = old.data.get("approved") is not False
+            if original := self.target("suggestion", old.data.get("merged_into")):
+                valid["duplicate_from_id"] = original
             row.write(valid, by=self.user, is_silent=True)
             Post.objects.filter(pk=row.pk).update(updated_at=updated_at)
         self.remember(old.kind, old.key, row.id, {name: taken[name] for name in values})
         return "created"
 
     def _update(self, old: OldRow, values: dict[str, Any], moved: Any) -> str:
+        if old.data.get("merged_into"):
+            # If it was moved before it was merged there, it has votes and comments of its own here.
+            if self.rows_of(old.kind).filter(id=moved.target, duplicate_from_id=None).exists():
+                self.lost["merged"]["suggestion"] += 1
+            return "unchanged"
         taken = digests({**dict.fromkeys(moved.taken), **values})
         changed = [name for name in taken if taken[name] != moved.taken.get(name, digest(None))]
         row = self.rows_of(old.kind).filter(id=moved.target).locked().first()
@@ -360,6 +387,8 @@ class RowWriter:
         if not text:
             raise FieldError("comment", _("can't be blank"), "required")
         created_at = time_of(data.get("created_at")) or timezone.now()
+        if data.get("nick") and self.target("user", data.get("user_id")) is None:
+            self.lost["links"]["comment.user_id"] += 1
         comment = Comment(
             account=self.account,
             id=self.free_id(Comment, data) or next_ids(self.account.id, 1)[0],
@@ -379,6 +408,21 @@ class RowWriter:
         )
         self.remember("comment", key, comment.id)
         return "created"
+
+    def _add_vote(self, key: str, data: Row, post_id: int) -> str:
+        if (user_id := self.target("user", data.get("user_id"))) is None:
+            raise FieldError("user_id", _("can't be found"), "gone")
+        is_new = not self.account.votes.filter(post_id=post_id, user_id=user_id).exists()
+        if is_new:
+            times = {"created_at": time_of(data.get("created_at")) or timezone.now()}
+            Vote.objects.bulk_create([Vote(account=self.account, post_id=post_id, user_id=user_id, **times)])
+        self.remember("vote", key, user_id)
+        return "created" if is_new else "present"
+
+
+def stored_key(key: str) -> str:
+    """Return the id of a row there as it is stored: a login or an e-mail as a digest, which stays when the person is erased."""
+    return key if key.isdecimal() else hashlib.sha256(key.encode()).hexdigest()
 
 
 def digest(value: Any) -> str:

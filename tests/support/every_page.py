@@ -772,6 +772,7 @@ PAGES = [
     PageCase("app/account/data", "alice"),
     PageCase("app/account/archive", "alice"),
     PageCase("app/account/move-in", "alice"),
+    PageCase("app/account/move-in", "alice", path="/app/account/move-in?source=nolt", state="from a service"),
     PageCase("app/account/move-in", "alice", state="without an address", prepare=submit_empty_form),
     PageCase("app/account/audit", "alice"),
     PageCase("app/account/audit", "alice", path="/app/account/audit?target=nothing-like-it", state="empty"),

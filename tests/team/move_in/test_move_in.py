@@ -33,7 +33,7 @@ LISTS = ("contact_lists", "clients", "contacts", "deals", "tasks", "posts")
 def reachable(settings, monkeypatch):
     settings.WEBHOOK_ALLOW = LOOPBACK
     monkeypatch.setattr(outbound, "resolve_host", lambda host, port: ["127.0.0.1"])
-    monkeypatch.setattr(client, "INTERVAL", 0)
+    monkeypatch.setattr(client.OldServer, "interval", 0)
 
 
 def start(other, url, **values):
@@ -307,7 +307,7 @@ def test_it_waits_and_continues_where_it_was_interrupted(other, old, monkeypatch
 def test_it_rejects_what_it_cannot_read(other, old, settings, monkeypatch):
     with old.running() as url:
         for failure, message in (
-            ((401, {}), "The older server refuses the token, or the login and the password."),
+            ((401, {}), "The older server refuses the credentials. Enter them again."),
             (
                 (302, {"Location": "http://169.254.169.254/"}),
                 "The older server answers with an error. Check its address.",
@@ -318,7 +318,7 @@ def test_it_rejects_what_it_cannot_read(other, old, settings, monkeypatch):
             row = finished(start(other, url, token="t"))
             assert (row.state, row.failure, row.credentials) == ("failed", message, ""), failure
         monkeypatch.setattr(client, "MAX_BODY_BYTES", 100)
-        assert finished(start(other, url, token="s/acme")).failure == "An answer of the older server is too large."
+        assert finished(start(other, url, token="s/acme")).failure == "The older server sends too large an answer."
         start(other, url, token="t")
         with pytest.raises(Conflict):
             start(other, url, token="t")
@@ -347,7 +347,7 @@ def test_the_command(other, old, monkeypatch, capsys):
         assert "task: 6 created, 1 refused\n" in output
         assert 'votes: {"suggestion": 4}\n' in output
         old.failures = [(403, {})]
-        with pytest.raises(CommandError, match="refuses the token"):
+        with pytest.raises(CommandError, match="refuses the credentials"):
             call_command("move_in", "--from", url, "--account", "other")
     for account, message in (("nobody", "There is no account nobody."), ("other", "No move is running.")):
         with pytest.raises(CommandError, match=message):
@@ -360,11 +360,11 @@ def test_an_owner_moves_on_the_page(other, old):
     with old.running() as url:
         form["url"], form["forum"], form["token"], form["login"], form["password"] = url, url, "s/acme", "ann", "pw"
         tested = form.submit("do", value="test")
-        assert "The older server answers, and accepts the credentials." in tested
+        assert "The connection works, and the credentials are accepted." in tested
         assert "s/acme" not in tested
         old.failures = [(401, {})]
         refused = form.submit("do", value="test", status=422)
-        assert "The older server refuses the token" in refused
+        assert "The older server refuses the credentials" in refused
         started = form.submit("do", value="start").follow()
         assert "The move has begun." in started
         assert "A move is running already." in form.submit("do", value="start", status=422)
