@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                 (
                     "state",
                     models.CharField(
-                        choices=[("running", "Running"), ("done", "Done"), ("failed", "Failed")],
+                        choices=[("running", "Running"), ("done", "Done"), ("cancelled", "Cancelled"), ("failed", "Failed")],
                         default="running",
                         max_length=255,
                     ),

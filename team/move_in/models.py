@@ -48,6 +48,7 @@ class MoveIn(TenantModel):
     class State(models.TextChoices):
         RUNNING = "running", _("Running")
         DONE = "done", _("Done")
+        CANCELLED = "cancelled", _("Cancelled")
         FAILED = "failed", _("Failed")
 
     author_id = models.BigIntegerField(editable=False)
@@ -137,6 +138,18 @@ class MoveIn(TenantModel):
         if in_job:
             run_move_in.defer(account_id=account.id, move_in_id=row.id)
         return row
+
+    @property
+    def is_running(self) -> bool:
+        return self.state == self.State.RUNNING
+
+    def cancel(self, *, by: User) -> None:
+        """End the run. What was moved stays. The caller has locked the move. Raise Conflict."""
+        if not self.is_running:
+            raise Conflict(_("It is finished already."))
+        self.finish(self.State.CANCELLED)
+        self.save()
+        record(self.account_id, "move_in.cancelled", by=by, target=self)
 
     @property
     def source(self) -> str:
@@ -263,7 +276,7 @@ def process_page(account_id: int, move_in_id: int) -> bool:
             row.finish(row.State.FAILED, error)
         row.updated_at = timezone.now()
         row.save()
-        return bool(row.state == row.State.RUNNING)
+        return row.is_running
 
     follows = in_transaction(act)
     if follows and isinstance(error, BusyError):

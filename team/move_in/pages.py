@@ -82,6 +82,8 @@ class NoltForm(CannyForm):
     )
 
 
+# The id of the part of the page that htmx refreshes.
+PROGRESS = "progress"
 SOURCES = {"": _("Older server"), **{key: service.name for key, service in SERVICES.items()}}
 FORMS: dict[str, type[Form]] = {"": MoveInForm, "canny": CannyForm, "nolt": NoltForm}
 
@@ -89,7 +91,7 @@ FORMS: dict[str, type[Form]] = {"": MoveInForm, "canny": CannyForm, "nolt": Nolt
 class MoveInPage(SettingsPage):
     template_name = "team/move_in/move_in.html"
     part = "move-in"
-    actions = {"start": "start", "test": "test"}
+    actions = {"start": "start", "test": "test", "cancel": "cancel"}
 
     def allows(self, user: TenantUser) -> bool:
         return self.request.user.is_owner
@@ -110,6 +112,10 @@ class MoveInPage(SettingsPage):
 
     def get(self, request: UserRequest) -> HttpResponse:
         row = self.row
+        if row is not None and request.htmx and request.htmx.target == PROGRESS:
+            if not row.is_running:
+                return HttpResponse(headers={"HX-Refresh": "true"})
+            return self.render("team/move_in/progress.html", row=row, kinds=KINDS, titles=LOST)
         return self.show(
             FORMS[self.source](initial={"url": row.address, "forum": row.forum} if row and not row.source else None)
         )
@@ -121,6 +127,16 @@ class MoveInPage(SettingsPage):
         ):
             return self.show(form)
         messages.success(request, gettext("The move has begun. You can leave this page."))
+        return redirect("team-move-in")
+
+    def cancel(self, request: UserRequest) -> HttpResponse:
+        rows = request.account.move_ins.running().locked().select_related("account", "author")
+
+        def act() -> None:
+            for row in rows:
+                row.cancel(by=request.user)
+
+        self.perform(act)
         return redirect("team-move-in")
 
     def test(self, request: UserRequest) -> HttpResponse:
