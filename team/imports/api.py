@@ -1,7 +1,6 @@
 """Imports in the Account API (JSON)."""
 
 import base64
-import binascii
 from collections.abc import Iterable, Iterator
 from tempfile import TemporaryFile
 from typing import Any, cast
@@ -29,13 +28,14 @@ from core.api.fields import (
 )
 from core.api.lists import Paged
 from core.api.serializers import ResourceSerializer, Values, format_time
+from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.errors import Conflict
 from core.files.models import MEBIBYTE
 from core.http.formats import UploadParser
-from core.openapi.fields import describe_field
-from core.openapi.operations import LIMITS, RESPONSES, SHAPES, Shape
-from core.openapi.values import COUNT, NAME, JSONSchema, array_of, object_of
+from core.openapi.fields import XML_TEXT, describe_field
+from core.openapi.operations import BODIES, LIMITS, RESPONSES, SHAPES, Shape
+from core.openapi.values import BASE64_PATTERN, COUNT, ID, NAME, JSONSchema, array_of, object_of, one_of, or_null
 from team.exports.formats import CSVFormat
 from team.import_lines.fields import RowKind
 from team.import_lines.settings import MAX_VALUES, ColumnMapping, ImportSettings, Mode, Unknown
@@ -50,18 +50,24 @@ MAX_TEXT = 255
 class SheetFileField(WireField):
     """A file of a form, or the content as a text: the lines of a CSV file, or any file in Base64 after `base64:`."""
 
-    default_error_messages = {"content": _("is neither a file of a form nor a text"), "base64": _("is not Base64")}
+    default_error_messages = {
+        "content": _("is neither a file of a form nor a text"),
+        "base64": _("is not Base64"),
+        "characters": TextField.default_error_messages["characters"],
+    }
 
     def to_internal_value(self, data: object) -> Iterable[bytes]:
         if isinstance(data, UploadedFile):
             return read_upload(data)
         if not isinstance(data, str):
             self.fail("content")
-        if not data.startswith("base64:"):
-            return [data.encode()]
         try:
+            if not data.startswith("base64:"):
+                return [data.encode()]
             return [base64.b64decode(data.removeprefix("base64:"), validate=True)]
-        except (binascii.Error, ValueError):
+        except UnicodeEncodeError:
+            self.fail("characters")
+        except ValueError:
             self.fail("base64")
 
 
@@ -88,14 +94,18 @@ class ColumnsField(WireField):
         if not isinstance(item, dict) or not item.keys() <= {"field", "format", "values"}:
             self.fail("list")
         values = to_object(item.get("values") or {})
-        texts = [item.get("field") or "", item.get("format") or ""]
-        if not isinstance(values, dict) or not all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):
+        texts = [item.get("field", ""), item.get("format", "")]
+        if not isinstance(values, dict) or not all(map(is_text, texts)):
             self.fail("list")
         if len(values) > MAX_VALUES:
             self.fail("too_many", most=MAX_VALUES)
-        if not all(isinstance(text, str) and len(text) <= MAX_TEXT for pair in values.items() for text in pair):
+        if not all(is_text(text) for pair in values.items() for text in pair):
             self.fail("list")
         return ColumnMapping(texts[0], texts[1], values)
+
+
+def is_text(data: object) -> bool:
+    return isinstance(data, str) and len(data) <= MAX_TEXT and is_xml_text(data)
 
 
 class TextsField(WireField):
@@ -107,8 +117,20 @@ class TextsField(WireField):
         values = to_object(data)
         if not isinstance(values, dict) or len(values) > MAX_VALUES:
             self.fail("object")
-        if not all(isinstance(text, str) and len(text) <= MAX_TEXT for pair in values.items() for text in pair):
+        if not all(is_text(text) for pair in values.items() for text in pair):
             self.fail("object")
+        return values
+
+
+class MatchField(TextsField):
+    """The field by which the rows of each kind are matched."""
+
+    default_error_messages = {"choice": _("are not among {choices}")}
+
+    def to_internal_value(self, data: object) -> dict[str, str]:
+        values = super().to_internal_value(data)
+        if not values.keys() <= set(RowKind):
+            self.fail("choice", choices=", ".join(RowKind))
         return values
 
 
@@ -119,9 +141,8 @@ class KindsField(ListField):
 
     def to_internal_value(self, data: object) -> list[str]:
         kinds = to_list(data)
-        known = [kind.value for kind in RowKind]
-        if not isinstance(kinds, list) or any(kind not in known for kind in kinds):
-            self.fail("choice", choices=", ".join(known))
+        if not isinstance(kinds, list) or any(kind not in list(RowKind) for kind in kinds):
+            self.fail("choice", choices=", ".join(RowKind))
         return kinds
 
 
@@ -146,7 +167,7 @@ class ImportSerializer(ResourceSerializer):
     """The settings of an import, and its progress."""
 
     columns = ColumnsField()  # type: ignore[assignment]  # a field, which the metaclass removes from the class
-    match = TextsField()
+    match = MatchField()
     mode = ChoiceField([mode.value for mode in Mode])
     clear_blank = BooleanField()
     defaults = TextsField()
@@ -242,7 +263,8 @@ class ImportViewSet(TeamViewSet, Paged):
         serializer = ReadingSerializer(data=self.body.get("reading"), context=self.get_serializer_context())
         self.check(reading=serializer)
         row = self.get_object()
-        row.reread(serializer.values)
+        # A request with an Idempotency-Key is one transaction.
+        row.reread(serializer.values, defer=self.idempotency_key is not None)
         return Response(self.represent(row))
 
     def preview(self, request: APIRequest, id: int) -> HttpResponse:
@@ -300,14 +322,40 @@ def faults_response(row: Import) -> HttpResponse:
 
 # The OpenAPI document, as far as views and serializers do not tell it
 LIMITS |= {"MAX_IMPORTED_MIB": MAX_FILE_BYTES // MEBIBYTE}
-TEXT: JSONSchema = {"type": "string", "maxLength": MAX_TEXT}
-TEXTS: JSONSchema = {"type": "object", "additionalProperties": TEXT, "maxProperties": MAX_VALUES}
+TEXT: JSONSchema = {"type": "string", "maxLength": MAX_TEXT, **XML_TEXT}
+TEXTS: JSONSchema = {
+    "type": "object",
+    "propertyNames": TEXT,
+    "additionalProperties": TEXT,
+    "maxProperties": MAX_VALUES,
+}
 COLUMN = object_of(field=TEXT, format=TEXT, values=TEXTS)
-describe_field(SheetFileField, request={"type": "string"})
+LINES: JSONSchema = {"type": "string", "not": {"pattern": "^base64:"}}
+BASE64: JSONSchema = {"type": "string", "pattern": f"^base64:{BASE64_PATTERN}$"}
+describe_field(SheetFileField, request={"anyOf": [LINES, BASE64]})
 describe_field(ColumnsField, request=array_of({**COLUMN, "required": []}), response=array_of(COLUMN))
 describe_field(TextsField, request=TEXTS, response=TEXTS)
-describe_field(KindsField, request=array_of({"enum": [kind.value for kind in RowKind]}))
+MATCH: JSONSchema = {"type": "object", "properties": {kind.value: TEXT for kind in RowKind}}
+MATCH |= {"additionalProperties": False}
+describe_field(MatchField, request=MATCH, response=MATCH)
+describe_field(KindsField, request=array_of(one_of(RowKind)))
 describe_field(ProgressField, response={"type": ["object", "array"]})
 FAULT = object_of(column=NAME, field=NAME, code=NAME, message=NAME)
+BODIES["create_import"] = {"import": NewImportSerializer}
+BODIES["reread_import"] = {"reading": ReadingSerializer}
 RESPONSES["list_import_faults"] = array_of(object_of(number=COUNT, faults=array_of(FAULT)))
+NAMES: JSONSchema = {"type": "object", "additionalProperties": array_of(NAME)}
+VALUES: JSONSchema = {"type": "object"}
+WRITTEN = object_of(number=COUNT, kind=one_of(RowKind), id=or_null(ID), name=NAME, before=VALUES, after=VALUES)
+FAULTY = object_of(number=COUNT, faults=array_of(object_of(column=NAME, message=NAME)))
+RESPONSES["preview_import"] = object_of(
+    created=COUNT,
+    changed=COUNT,
+    unchanged=COUNT,
+    faults=COUNT,
+    rows=object_of(created=array_of(WRITTEN), changed=array_of(WRITTEN), faulty=array_of(FAULTY)),
+    names=NAMES,
+    left_out=NAMES,
+    lines=COUNT,
+)
 SHAPES[ImportSerializer] = Shape(Import, nullable=frozenset({"format", "failure", "reading", "error", "check"}))

@@ -158,8 +158,8 @@ class Import(Batch):
         row.convert_or_defer(in_job=in_job)
         return row
 
-    def convert_or_defer(self, *, in_job: bool = True) -> None:
-        if not in_job or self.source.size <= SMALL_FILE_BYTES:
+    def convert_or_defer(self, *, in_job: bool = True, defer: bool = False) -> None:
+        if not defer and (not in_job or self.source.size <= SMALL_FILE_BYTES):
             self.convert()
         else:
             read_import.defer(account_id=self.account_id, import_id=self.id)
@@ -230,13 +230,16 @@ class Import(Batch):
         user = self.account.users.filter(id=self.author_id).values_list("language", flat=True).first()
         return user or self.account.language
 
-    def reread(self, options: Mapping[str, Any]) -> None:
-        """Convert the file again, with another encoding, separator or sheet. Raise Conflict. Call this outside of a transaction."""
+    def reread(self, options: Mapping[str, Any], *, defer: bool = False) -> None:
+        """Convert the file again, with another encoding, separator or sheet. Raise Conflict.
+
+        Call this outside of a transaction, or with `defer`, which converts the file in a job.
+        """
         self.check_draft()
         self.reading = {name: value for name, value in options.items() if value is not None}
         self.sheet = {}
         in_transaction(lambda: self.save_progress("reading", "sheet"))
-        self.convert_or_defer()
+        self.convert_or_defer(defer=defer)
 
     def check_draft(self) -> None:
         if not self.is_draft:
@@ -304,8 +307,12 @@ class Import(Batch):
         return {**found, "lines": len(lines)}
 
     def begin_check(self, *, in_job: bool = True) -> None:
-        """Check all lines in a job. The caller has locked the import. Without `in_job`, the caller checks them by `process_check`."""
+        """Check all lines in a job. The caller has locked the import. Raise FieldErrors or Conflict.
+
+        Without `in_job`, the caller checks them by `process_check`.
+        """
         self.check_draft()
+        self.plan()
         self.checked = {"id": secrets.token_hex(8), "position": 0, "offset": 0, "line": None, "is_done": False}
         self.checked |= dict.fromkeys(("created", "changed", "unchanged", "faults", "duplicates"), 0) | {
             "names": {},
