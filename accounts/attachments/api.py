@@ -186,10 +186,7 @@ BASE64: JSONSchema = {"type": "string", "contentEncoding": "base64", "pattern": 
 describe_field(FileField, request=BASE64, response=NAME)
 # A resource needs an id, and only some resources have parts. A field that is null or blank counts as missing.
 NO_ID = {"required": ["resource"], "properties": {"resource": one_of(holders), "resource_id": {"not": FILLED_ID}}}
-NO_PART = {
-    "required": ["resource", "part"],
-    "properties": {"resource": one_of(WITHOUT_PARTS), "part": one_of(PARTS)},
-}
+NO_PART = {"required": ["resource", "part"], "properties": {"resource": one_of(WITHOUT_PARTS), "part": one_of(PARTS)}}
 SHAPES[NewAttachmentSerializer] = Shape(rules={"not": {"anyOf": [NO_ID, NO_PART]}})
 QUERY_PARAMETERS["list_attachments"] = field_parameters(declared_fields(HolderSerializer))
 RESPONSES["list_attachments"] = array_of(ATTACHMENT)

@@ -50,25 +50,19 @@ MAX_TEXT = 255
 class SheetFileField(WireField):
     """A file of a form, or the content as a text: the lines of a CSV file, or any file in Base64 after `base64:`."""
 
-    default_error_messages = {
-        "content": _("is neither a file of a form nor a text"),
-        "base64": _("is not Base64"),
-        "characters": TextField.default_error_messages["characters"],
-    }
+    default_error_messages = {"content": _("is neither a file of a form nor a text"), "base64": _("is not Base64")}
 
     def to_internal_value(self, data: object) -> Iterable[bytes]:
         if isinstance(data, UploadedFile):
             return read_upload(data)
         if not isinstance(data, str):
             self.fail("content")
+        is_base64 = data.startswith("base64:")
         try:
-            if not data.startswith("base64:"):
-                return [data.encode()]
-            return [base64.b64decode(data.removeprefix("base64:"), validate=True)]
-        except UnicodeEncodeError:
-            self.fail("characters")
+            return [base64.b64decode(data.removeprefix("base64:"), validate=True) if is_base64 else data.encode()]
         except ValueError:
-            self.fail("base64")
+            # The characters are not those of Base64, or not those of a text: half of a surrogate pair.
+            self.fail("base64" if is_base64 else "content")
 
 
 def read_upload(file: Any) -> Iterator[bytes]:
@@ -115,9 +109,8 @@ class TextsField(WireField):
 
     def to_internal_value(self, data: object) -> dict[str, str]:
         values = to_object(data)
-        if not isinstance(values, dict) or len(values) > MAX_VALUES:
-            self.fail("object")
-        if not all(is_text(text) for pair in values.items() for text in pair):
+        is_object = isinstance(values, dict) and len(values) <= MAX_VALUES
+        if not is_object or not all(is_text(text) for pair in values.items() for text in pair):
             self.fail("object")
         return values
 
@@ -231,6 +224,12 @@ class ImportViewSet(TeamViewSet, Paged):
             self.account, by=self.request.user, name=name, chunks=values["content"], kinds=values.get("kinds") or ()
         )
 
+    def finalize_response(self, request: Request, response: Any, *args: object, **kwargs: object) -> Any:
+        """Discard the import of a request that was carried out before, or is refused."""
+        if self.uploaded and (response.status_code != 201 or "Idempotent-Replayed" in response.headers):
+            in_transaction(self.uploaded.discard)
+        return super().finalize_response(request, response, *args, **kwargs)
+
     def get_queryset(self) -> ImportQuerySet:
         rows: ImportQuerySet = self.account.imports.select_related("account", "source", "rows").order_by("-id")
         return rows.visible_to(self.request.user)
@@ -323,20 +322,15 @@ def faults_response(row: Import) -> HttpResponse:
 # The OpenAPI document, as far as views and serializers do not tell it
 LIMITS |= {"MAX_IMPORTED_MIB": MAX_FILE_BYTES // MEBIBYTE}
 TEXT: JSONSchema = {"type": "string", "maxLength": MAX_TEXT, **XML_TEXT}
-TEXTS: JSONSchema = {
-    "type": "object",
-    "propertyNames": TEXT,
-    "additionalProperties": TEXT,
-    "maxProperties": MAX_VALUES,
-}
+TEXTS: JSONSchema = {"type": "object", "propertyNames": TEXT, "additionalProperties": TEXT}
+TEXTS |= {"maxProperties": MAX_VALUES}
 COLUMN = object_of(field=TEXT, format=TEXT, values=TEXTS)
 LINES: JSONSchema = {"type": "string", "not": {"pattern": "^base64:"}}
 BASE64: JSONSchema = {"type": "string", "pattern": f"^base64:{BASE64_PATTERN}$"}
 describe_field(SheetFileField, request={"anyOf": [LINES, BASE64]})
 describe_field(ColumnsField, request=array_of({**COLUMN, "required": []}), response=array_of(COLUMN))
 describe_field(TextsField, request=TEXTS, response=TEXTS)
-MATCH: JSONSchema = {"type": "object", "properties": {kind.value: TEXT for kind in RowKind}}
-MATCH |= {"additionalProperties": False}
+MATCH: JSONSchema = {**TEXTS, "propertyNames": one_of(RowKind)}
 describe_field(MatchField, request=MATCH, response=MATCH)
 describe_field(KindsField, request=array_of(one_of(RowKind)))
 describe_field(ProgressField, response={"type": ["object", "array"]})
@@ -348,14 +342,7 @@ NAMES: JSONSchema = {"type": "object", "additionalProperties": array_of(NAME)}
 VALUES: JSONSchema = {"type": "object"}
 WRITTEN = object_of(number=COUNT, kind=one_of(RowKind), id=or_null(ID), name=NAME, before=VALUES, after=VALUES)
 FAULTY = object_of(number=COUNT, faults=array_of(object_of(column=NAME, message=NAME)))
-RESPONSES["preview_import"] = object_of(
-    created=COUNT,
-    changed=COUNT,
-    unchanged=COUNT,
-    faults=COUNT,
-    rows=object_of(created=array_of(WRITTEN), changed=array_of(WRITTEN), faulty=array_of(FAULTY)),
-    names=NAMES,
-    left_out=NAMES,
-    lines=COUNT,
-)
+PREVIEWED = object_of(created=array_of(WRITTEN), changed=array_of(WRITTEN), faulty=array_of(FAULTY))
+COUNTS: dict[str, JSONSchema] = dict.fromkeys(("created", "changed", "unchanged", "faults", "lines"), COUNT)
+RESPONSES["preview_import"] = object_of(COUNTS, rows=PREVIEWED, names=NAMES, left_out=NAMES)
 SHAPES[ImportSerializer] = Shape(Import, nullable=frozenset({"format", "failure", "reading", "error", "check"}))

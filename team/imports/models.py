@@ -231,10 +231,7 @@ class Import(Batch):
         return user or self.account.language
 
     def reread(self, options: Mapping[str, Any], *, defer: bool = False) -> None:
-        """Convert the file again, with another encoding, separator or sheet. Raise Conflict.
-
-        Call this outside of a transaction, or with `defer`, which converts the file in a job.
-        """
+        """Convert the file again, with another encoding, separator or sheet. In a transaction, `defer` it to a job. Raise Conflict."""
         self.check_draft()
         self.reading = {name: value for name, value in options.items() if value is not None}
         self.sheet = {}
@@ -307,10 +304,7 @@ class Import(Batch):
         return {**found, "lines": len(lines)}
 
     def begin_check(self, *, in_job: bool = True) -> None:
-        """Check all lines in a job. The caller has locked the import. Raise FieldErrors or Conflict.
-
-        Without `in_job`, the caller checks them by `process_check`.
-        """
+        """Check all lines in a job. The caller has locked the import. Without `in_job`, the caller checks them by `process_check`."""
         self.check_draft()
         self.plan()
         self.checked = {"id": secrets.token_hex(8), "position": 0, "offset": 0, "line": None, "is_done": False}
