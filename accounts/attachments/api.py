@@ -28,7 +28,6 @@ from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES,
 from core.openapi.schema import field_parameters
 from core.openapi.values import BASE64_PATTERN, COUNT, ID, NAME, TIME, JSONSchema, array_of, object_of, one_of, or_null
 
-
 # The texts of resources that are not their only one.
 PARTS = sorted({part for holder in holders.values() for part in holder.parts if part})
 WITHOUT_PARTS = [key for key, holder in holders.items() if holder.parts == ("",)]

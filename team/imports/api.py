@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from tempfile import TemporaryFile
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -45,6 +46,8 @@ from team.spreadsheets.delimited import ENCODINGS
 
 MAX_FORM_BYTES = MAX_FILE_BYTES + MEBIBYTE
 MAX_TEXT = 255
+# A character that XML allows, but no line break or quotation mark. It is blank for a file with one column.
+SEPARATOR_PATTERN = r"[^\u0000-\u0008\u000a-\u001f\u0022\u0027\ufffe\uffff]?"
 
 
 class SheetFileField(WireField):
@@ -93,7 +96,7 @@ class ColumnsField(WireField):
             self.fail("list")
         if len(values) > MAX_VALUES:
             self.fail("too_many", most=MAX_VALUES)
-        if not all(is_text(text) for pair in values.items() for text in pair):
+        if not all(map(is_text, chain(*values.items()))):
             self.fail("list")
         return ColumnMapping(texts[0], texts[1], values)
 
@@ -109,8 +112,7 @@ class TextsField(WireField):
 
     def to_internal_value(self, data: object) -> dict[str, str]:
         values = to_object(data)
-        is_object = isinstance(values, dict) and len(values) <= MAX_VALUES
-        if not is_object or not all(is_text(text) for pair in values.items() for text in pair):
+        if not isinstance(values, dict) or len(values) > MAX_VALUES or not all(map(is_text, chain(*values.items()))):
             self.fail("object")
         return values
 
@@ -151,7 +153,7 @@ class NewImportSerializer(ResourceSerializer):
 
 class ReadingSerializer(ResourceSerializer):
     encoding = ChoiceField(ENCODINGS)
-    separator = TextField(max_length=1)
+    separator = TextField(max_length=1, pattern=SEPARATOR_PATTERN)
     sheet = TextField(max_length=MAX_TEXT)
     has_header = BooleanField()
 

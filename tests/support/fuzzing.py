@@ -127,10 +127,11 @@ class World:
         lines = "".join(f"{self.unique()},Buyer\n" for _ in range(number))
         return make_import(self.alice, f"Name,Position\n{lines}", kinds=("contact",), started=started)
 
-    def drop_drafts(self) -> None:
-        """Delete files that were sent by earlier requests. An account has few of them that are not used yet."""
+    def drop_unfinished(self) -> None:
+        """Delete what earlier requests have begun and no worker ends: an account has few drafts and running exports."""
         self.account.imports.drafts().delete()
         self.account.attachments.drafts().erase()
+        self.account.exports.running().discard()
 
     def message_to_cancel(self) -> int:
         """Return the id of a message that is being sent, or else of a draft, which is 409: an account sends few messages a day."""
@@ -499,11 +500,12 @@ class RequestFixer:
         return fields
 
     def fix_attachment_fields(self, case, fields: dict) -> dict:
-        self.world.drop_drafts()
+        self.world.drop_unfinished()
         self.fix_holder(fields)
         return fields
 
     def fix_export_fields(self, case, fields: dict) -> dict:
+        self.world.drop_unfinished()
         # A query that is generated is not one of the list, and some lists have none.
         if not is_blank(fields.get("query")):
             fields["query"] = "sort=-created_at" if fields["resource"] == "client" else ""
@@ -511,7 +513,7 @@ class RequestFixer:
 
     def fix_import_fields(self, case, fields: dict) -> dict:
         if case.method == "POST":
-            self.world.drop_drafts()
+            self.world.drop_unfinished()
             return fields
         # The file has two columns. Only matched rows can be updated.
         if not is_blank(fields.get("columns")):

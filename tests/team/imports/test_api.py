@@ -109,6 +109,9 @@ def test_it_rejects_what_is_no_import(acme):
     ):
         body = dumps({"import": values})
         assert_refused(json.put(path, content=body, headers=headers), 422, "validation_failed", errors)
+    for separator in ('"', ";;"):
+        refused = json.post(path.replace(".json", "/read.json"), json={"reading": {"separator": separator}})
+        assert (refused.status_code, set(refused.json()["errors"])) == (422, {"separator"})
     content = "base64:" + base64.b64encode(b"PK\x03\x04no").decode()
     broken = read(json.post(PATH, json={"import": {"content": content}}))
     assert (broken["header"], broken["error"]["code"]) == ([], "broken")
