@@ -275,7 +275,7 @@ class RequestFixer:
         case.path_parameters = parameters
 
     def fix_query(self, case) -> None:
-        parameters = dict(case.query)
+        parameters = {name: round_float(value) for name, value in case.query.items()}
         if isinstance(parameters.get("q"), str) and not any(letter.isalnum() for letter in parameters["q"]):
             parameters["q"] += "a"
         if "order" in parameters and not case.path.endswith(".json"):
