@@ -16,16 +16,21 @@ from accounts.attachments.holders import holders
 from accounts.attachments.models import Attachment, AttachmentQuerySet, find_row, signed_path
 from accounts.attachments.uploading import MAX_FORM_BYTES, upload
 from accounts.hosts.api import APIRequest, TypedViewSet
-from core.api.fields import ChoiceField, IntegerField, TextField, WireField, to_id
+from core.api.fields import ChoiceField, IntegerField, TextField, WireField
 from core.api.lists import Paged
-from core.api.serializers import ResourceSerializer, format_time
+from core.api.serializers import ResourceSerializer, WireSerializer, declared_fields, format_time
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction
 from core.errors import FieldError
 from core.http.formats import UploadParser
-from core.openapi.fields import describe_field
-from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES
-from core.openapi.values import COUNT, ID, NAME, TIME, array_of, object_of, one_of, or_null
+from core.openapi.fields import FILLED_ID, describe_field
+from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
+from core.openapi.schema import field_parameters
+from core.openapi.values import BASE64_PATTERN, COUNT, ID, NAME, TIME, JSONSchema, array_of, object_of, one_of, or_null
+
+# The texts of resources that are not their only one.
+PARTS = sorted({part for holder in holders.values() for part in holder.parts if part})
+WITHOUT_PARTS = [key for key, holder in holders.items() if holder.parts == ("",)]
 
 
 class FileField(WireField):
@@ -45,10 +50,15 @@ class FileField(WireField):
         return BytesIO(content)
 
 
-class NewAttachmentSerializer(ResourceSerializer):
+class HolderSerializer(WireSerializer):
+    """The row that has attachments."""
+
     resource = ChoiceField(sorted(holders))
     resource_id = IntegerField(min_value=1)
-    part = TextField(max_length=255)
+
+
+class NewAttachmentSerializer(HolderSerializer, ResourceSerializer):
+    part = ChoiceField(PARTS)
     name = TextField(max_length=255)
     content = FileField(required=True)
 
@@ -89,10 +99,12 @@ class AttachmentViewSet(TypedViewSet, Paged, JSONViewSet):
         return row
 
     def list(self, request: Request) -> HttpResponse:
-        self.read_page("resource", "resource_id")
+        serializer = HolderSerializer(data=self.parameters.dict(), context=self.get_serializer_context())
+        errors = {error.field: error for error in serializer.find_errors()}
+        self.read_page(*declared_fields(HolderSerializer), errors=errors)
         rows: AttachmentQuerySet = self.account.attachments.current()
-        if key := self.parameters.get("resource", ""):
-            row_id = to_id(self.parameters.get("resource_id", "")) or 0
+        if key := serializer.values.get("resource"):
+            row_id = serializer.values.get("resource_id") or 0
             self.find_row(key, row_id)
             rows = rows.of_row(key, row_id)
         else:
@@ -169,8 +181,13 @@ ATTACHMENT = object_of(
     user_id=ID,
     created_at=TIME,
 )
-describe_field(FileField, request={"type": "string", "contentEncoding": "base64"}, response=NAME)
-QUERY_PARAMETERS["list_attachments"] = {"resource": one_of(sorted(holders)), "resource_id": ID}
+BASE64: JSONSchema = {"type": "string", "contentEncoding": "base64", "pattern": f"^{BASE64_PATTERN}$"}
+describe_field(FileField, request=BASE64, response=NAME)
+# A resource needs an id, and only some resources have parts. A field that is null or blank counts as missing.
+NO_ID = {"required": ["resource"], "properties": {"resource": one_of(holders), "resource_id": {"not": FILLED_ID}}}
+NO_PART = {"required": ["resource", "part"], "properties": {"resource": one_of(WITHOUT_PARTS), "part": one_of(PARTS)}}
+SHAPES[NewAttachmentSerializer] = Shape(rules={"not": {"anyOf": [NO_ID, NO_PART]}})
+QUERY_PARAMETERS["list_attachments"] = field_parameters(declared_fields(HolderSerializer))
 RESPONSES["list_attachments"] = array_of(ATTACHMENT)
 RESPONSES["create_attachment"] = RESPONSES["read_attachment"] = ATTACHMENT
 BODIES["create_attachment"] = {"attachment": NewAttachmentSerializer}

@@ -316,9 +316,10 @@ class JSONOperationSchema(OperationSchema):
         return self.component("schemas", f"{name}Changes" if self.is_partial else f"New{name}", schema)
 
     def response_schema(self, status: int) -> JSONSchema:
-        if self.operation.response == "ok":
+        key = self.operation.key
+        if self.operation.response == "ok" and key not in operations.RESPONSES:
             return {"type": "string", "const": "ok"}
-        response: Any = operations.RESPONSES.get(self.operation.key, self.view.serializer_class)
+        response: Any = operations.RESPONSES.get(key, self.view.serializer_class)
         if not isinstance(response, type):
             return super().response_schema(status)
         schema = self.output_component(response)

@@ -17,6 +17,8 @@ COUNT: JSONSchema = {"type": "integer", "minimum": 0}
 BOOLEAN: JSONSchema = {"type": "boolean"}
 DATE: JSONSchema = {"type": "string", "format": "date"}
 TIME: JSONSchema = {"type": "string", "format": "date-time"}
+# Base64 with its padding (RFC 4648).
+BASE64_PATTERN = "([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
 
 
 def object_of(properties: dict[str, JSONSchema] | None = None, /, **more: JSONSchema) -> JSONSchema:

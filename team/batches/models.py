@@ -55,7 +55,7 @@ QUEUE = "batches"
 register_queue(QUEUE, threads=2, max_running=1)
 
 # A job that is interrupted, such as by an upgrade, goes on soon, even if that happens often. Its parts are written once.
-RETRY = RetryDelays(*[2] * 30, 60, 600)
+RETRY = RetryDelays(*[2] * 100, 60, 600)
 
 # The models of batches by the name of the model, which jobs have as an argument.
 batch_models: dict[str, "type[Batch]"] = {}

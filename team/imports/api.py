@@ -1,8 +1,8 @@
 """Imports in the Account API (JSON)."""
 
 import base64
-import binascii
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from tempfile import TemporaryFile
 from typing import Any, cast
 from zoneinfo import ZoneInfo
@@ -29,13 +29,14 @@ from core.api.fields import (
 )
 from core.api.lists import Paged
 from core.api.serializers import ResourceSerializer, Values, format_time
+from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.errors import Conflict
 from core.files.models import MEBIBYTE
 from core.http.formats import UploadParser
-from core.openapi.fields import describe_field
-from core.openapi.operations import LIMITS, RESPONSES, SHAPES, Shape
-from core.openapi.values import COUNT, NAME, JSONSchema, array_of, object_of
+from core.openapi.fields import XML_TEXT, describe_field
+from core.openapi.operations import BODIES, LIMITS, RESPONSES, SHAPES, Shape
+from core.openapi.values import BASE64_PATTERN, COUNT, ID, NAME, JSONSchema, array_of, object_of, one_of, or_null
 from team.exports.formats import CSVFormat
 from team.import_lines.fields import RowKind
 from team.import_lines.settings import MAX_VALUES, ColumnMapping, ImportSettings, Mode, Unknown
@@ -45,6 +46,8 @@ from team.spreadsheets.delimited import ENCODINGS
 
 MAX_FORM_BYTES = MAX_FILE_BYTES + MEBIBYTE
 MAX_TEXT = 255
+# A character that XML allows, but no line break or quotation mark. It is blank for a file with one column.
+SEPARATOR_PATTERN = r"[^\u0000-\u0008\u000a-\u001f\u0022\u0027\ufffe\uffff]?"
 
 
 class SheetFileField(WireField):
@@ -57,12 +60,12 @@ class SheetFileField(WireField):
             return read_upload(data)
         if not isinstance(data, str):
             self.fail("content")
-        if not data.startswith("base64:"):
-            return [data.encode()]
+        is_base64 = data.startswith("base64:")
         try:
-            return [base64.b64decode(data.removeprefix("base64:"), validate=True)]
-        except (binascii.Error, ValueError):
-            self.fail("base64")
+            return [base64.b64decode(data.removeprefix("base64:"), validate=True) if is_base64 else data.encode()]
+        except ValueError:
+            # The characters are not those of Base64, or not those of a text: half of a surrogate pair.
+            self.fail("base64" if is_base64 else "content")
 
 
 def read_upload(file: Any) -> Iterator[bytes]:
@@ -88,14 +91,18 @@ class ColumnsField(WireField):
         if not isinstance(item, dict) or not item.keys() <= {"field", "format", "values"}:
             self.fail("list")
         values = to_object(item.get("values") or {})
-        texts = [item.get("field") or "", item.get("format") or ""]
-        if not isinstance(values, dict) or not all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):
+        texts = [item.get("field", ""), item.get("format", "")]
+        if not isinstance(values, dict) or not all(map(is_text, texts)):
             self.fail("list")
         if len(values) > MAX_VALUES:
             self.fail("too_many", most=MAX_VALUES)
-        if not all(isinstance(text, str) and len(text) <= MAX_TEXT for pair in values.items() for text in pair):
+        if not all(map(is_text, chain(*values.items()))):
             self.fail("list")
         return ColumnMapping(texts[0], texts[1], values)
+
+
+def is_text(data: object) -> bool:
+    return isinstance(data, str) and len(data) <= MAX_TEXT and is_xml_text(data)
 
 
 class TextsField(WireField):
@@ -105,10 +112,20 @@ class TextsField(WireField):
 
     def to_internal_value(self, data: object) -> dict[str, str]:
         values = to_object(data)
-        if not isinstance(values, dict) or len(values) > MAX_VALUES:
+        if not isinstance(values, dict) or len(values) > MAX_VALUES or not all(map(is_text, chain(*values.items()))):
             self.fail("object")
-        if not all(isinstance(text, str) and len(text) <= MAX_TEXT for pair in values.items() for text in pair):
-            self.fail("object")
+        return values
+
+
+class MatchField(TextsField):
+    """The field by which the rows of each kind are matched."""
+
+    default_error_messages = {"choice": _("are not among {choices}")}
+
+    def to_internal_value(self, data: object) -> dict[str, str]:
+        values = super().to_internal_value(data)
+        if not values.keys() <= set(RowKind):
+            self.fail("choice", choices=", ".join(RowKind))
         return values
 
 
@@ -119,9 +136,8 @@ class KindsField(ListField):
 
     def to_internal_value(self, data: object) -> list[str]:
         kinds = to_list(data)
-        known = [kind.value for kind in RowKind]
-        if not isinstance(kinds, list) or any(kind not in known for kind in kinds):
-            self.fail("choice", choices=", ".join(known))
+        if not isinstance(kinds, list) or any(kind not in list(RowKind) for kind in kinds):
+            self.fail("choice", choices=", ".join(RowKind))
         return kinds
 
 
@@ -137,7 +153,7 @@ class NewImportSerializer(ResourceSerializer):
 
 class ReadingSerializer(ResourceSerializer):
     encoding = ChoiceField(ENCODINGS)
-    separator = TextField(max_length=1)
+    separator = TextField(max_length=1, pattern=SEPARATOR_PATTERN)
     sheet = TextField(max_length=MAX_TEXT)
     has_header = BooleanField()
 
@@ -146,7 +162,7 @@ class ImportSerializer(ResourceSerializer):
     """The settings of an import, and its progress."""
 
     columns = ColumnsField()  # type: ignore[assignment]  # a field, which the metaclass removes from the class
-    match = TextsField()
+    match = MatchField()
     mode = ChoiceField([mode.value for mode in Mode])
     clear_blank = BooleanField()
     defaults = TextsField()
@@ -210,6 +226,12 @@ class ImportViewSet(TeamViewSet, Paged):
             self.account, by=self.request.user, name=name, chunks=values["content"], kinds=values.get("kinds") or ()
         )
 
+    def finalize_response(self, request: Request, response: Any, *args: object, **kwargs: object) -> Any:
+        """Discard the import of a request that was carried out before, or is refused."""
+        if self.uploaded and (response.status_code != 201 or "Idempotent-Replayed" in response.headers):
+            in_transaction(self.uploaded.discard)
+        return super().finalize_response(request, response, *args, **kwargs)
+
     def get_queryset(self) -> ImportQuerySet:
         rows: ImportQuerySet = self.account.imports.select_related("account", "source", "rows").order_by("-id")
         return rows.visible_to(self.request.user)
@@ -242,7 +264,8 @@ class ImportViewSet(TeamViewSet, Paged):
         serializer = ReadingSerializer(data=self.body.get("reading"), context=self.get_serializer_context())
         self.check(reading=serializer)
         row = self.get_object()
-        row.reread(serializer.values)
+        # A request with an Idempotency-Key is one transaction.
+        row.reread(serializer.values, in_job=True if self.idempotency_key else None)
         return Response(self.represent(row))
 
     def preview(self, request: APIRequest, id: int) -> HttpResponse:
@@ -300,14 +323,28 @@ def faults_response(row: Import) -> HttpResponse:
 
 # The OpenAPI document, as far as views and serializers do not tell it
 LIMITS |= {"MAX_IMPORTED_MIB": MAX_FILE_BYTES // MEBIBYTE}
-TEXT: JSONSchema = {"type": "string", "maxLength": MAX_TEXT}
-TEXTS: JSONSchema = {"type": "object", "additionalProperties": TEXT, "maxProperties": MAX_VALUES}
+TEXT: JSONSchema = {"type": "string", "maxLength": MAX_TEXT, **XML_TEXT}
+TEXTS: JSONSchema = {"type": "object", "propertyNames": TEXT, "additionalProperties": TEXT}
+TEXTS |= {"maxProperties": MAX_VALUES}
 COLUMN = object_of(field=TEXT, format=TEXT, values=TEXTS)
-describe_field(SheetFileField, request={"type": "string"})
+LINES: JSONSchema = {"type": "string", "not": {"pattern": "^base64:"}}
+BASE64: JSONSchema = {"type": "string", "pattern": f"^base64:{BASE64_PATTERN}$"}
+describe_field(SheetFileField, request={"anyOf": [LINES, BASE64]})
 describe_field(ColumnsField, request=array_of({**COLUMN, "required": []}), response=array_of(COLUMN))
 describe_field(TextsField, request=TEXTS, response=TEXTS)
-describe_field(KindsField, request=array_of({"enum": [kind.value for kind in RowKind]}))
+MATCH: JSONSchema = {**TEXTS, "propertyNames": one_of(RowKind)}
+describe_field(MatchField, request=MATCH, response=MATCH)
+describe_field(KindsField, request=array_of(one_of(RowKind)))
 describe_field(ProgressField, response={"type": ["object", "array"]})
 FAULT = object_of(column=NAME, field=NAME, code=NAME, message=NAME)
+BODIES["create_import"] = {"import": NewImportSerializer}
+BODIES["reread_import"] = {"reading": ReadingSerializer}
 RESPONSES["list_import_faults"] = array_of(object_of(number=COUNT, faults=array_of(FAULT)))
+NAMES: JSONSchema = {"type": "object", "additionalProperties": array_of(NAME)}
+VALUES: JSONSchema = {"type": "object"}
+WRITTEN = object_of(number=COUNT, kind=one_of(RowKind), id=or_null(ID), name=NAME, before=VALUES, after=VALUES)
+FAULTY = object_of(number=COUNT, faults=array_of(object_of(column=NAME, message=NAME)))
+PREVIEWED = object_of(created=array_of(WRITTEN), changed=array_of(WRITTEN), faulty=array_of(FAULTY))
+COUNTS: dict[str, JSONSchema] = dict.fromkeys(("created", "changed", "unchanged", "faults", "lines"), COUNT)
+RESPONSES["preview_import"] = object_of(COUNTS, rows=PREVIEWED, names=NAMES, left_out=NAMES)
 SHAPES[ImportSerializer] = Shape(Import, nullable=frozenset({"format", "failure", "reading", "error", "check"}))

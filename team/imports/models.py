@@ -150,9 +150,9 @@ class Import(Batch):
         name: str,
         chunks: Iterable[bytes],
         kinds: Sequence[str] = (),
-        in_job: bool = True,
+        in_job: bool | None = None,
     ) -> Self:
-        """Store a file, and convert it, with `in_job` in a job if it is large. Raise FieldErrors. Call this outside of a transaction."""
+        """Store a file, and convert it (`convert_or_defer`). Raise FieldErrors. Call this outside of a transaction."""
         if account.imports.drafts().count() >= MAX_DRAFTS:
             message = _("The account has {most} imports that were not started: delete some of them")
             raise FieldError("file", message, "too_many", {"most": MAX_DRAFTS})
@@ -171,11 +171,12 @@ class Import(Batch):
         row.convert_or_defer(in_job=in_job)
         return row
 
-    def convert_or_defer(self, *, in_job: bool = True) -> None:
-        if not in_job or self.source.size <= SMALL_FILE_BYTES:
-            self.convert()
-        else:
+    def convert_or_defer(self, *, in_job: bool | None) -> None:
+        """Convert the file in a job, by default if it is large. Only a job may convert it for a caller in a transaction."""
+        if in_job or (in_job is None and self.source.size > SMALL_FILE_BYTES):
             read_import.defer(account_id=self.account_id, import_id=self.id)
+        else:
+            self.convert()
 
     @property
     def is_read(self) -> bool:
@@ -243,13 +244,17 @@ class Import(Batch):
         user = self.account.users.filter(id=self.author_id).values_list("language", flat=True).first()
         return user or self.account.language
 
-    def reread(self, options: Mapping[str, Any]) -> None:
-        """Convert the file again, with another encoding, separator or sheet. Raise Conflict. Call this outside of a transaction."""
-        self.check_draft()
-        self.reading = {name: value for name, value in options.items() if value is not None}
-        self.sheet = {}
-        in_transaction(lambda: self.save_progress("reading", "sheet"))
-        self.convert_or_defer()
+    def reread(self, options: Mapping[str, Any], *, in_job: bool | None = None) -> None:
+        """Convert the file again, with another encoding, separator or sheet (`convert_or_defer`). Raise Conflict."""
+
+        def act() -> None:
+            Import.objects.locked().get(account_id=self.account_id, id=self.id).check_draft()
+            self.reading = {name: value for name, value in options.items() if value is not None}
+            self.sheet = {}
+            self.save_progress("reading", "sheet")
+
+        in_transaction(act)
+        self.convert_or_defer(in_job=in_job)
 
     def check_draft(self) -> None:
         if not self.is_draft:
@@ -319,6 +324,7 @@ class Import(Batch):
     def begin_check(self, *, in_job: bool = True) -> None:
         """Check all lines in a job. The caller has locked the import. Without `in_job`, the caller checks them by `process_check`."""
         self.check_draft()
+        self.plan()
         self.checked = new_check()
         self.keys.delete()
         self.fault_rows.delete()

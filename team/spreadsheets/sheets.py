@@ -202,7 +202,7 @@ class SheetWriter:
             if not self.columns:
                 empty = 0
                 sheet.first_row = number + self.has_header
-                self._start(cells)
+                self._start(number, cells)
                 if self.has_header:
                     continue
             if empty:
@@ -218,7 +218,9 @@ class SheetWriter:
         sheet.columns = [column.statistics for column in self.columns]
         return sheet
 
-    def _start(self, cells: list[str]) -> None:
+    def _start(self, number: int, cells: list[str]) -> None:
+        if place := undecodable(number, cells):
+            raise Refused("undecodable", **place)
         if len(cells) > MAX_COLUMNS and any(cells[MAX_COLUMNS:]):
             raise Refused("too_many_columns", columns=len(cells), limit=MAX_COLUMNS)
         cells = cells[:MAX_COLUMNS]

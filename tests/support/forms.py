@@ -22,8 +22,12 @@ def form_of(value: Any, name: str = "", depth: int = 1) -> Iterator[tuple[str, s
         yield from pairs or ([(f"{name}[_]", "")] if depth == 2 else [])
     elif isinstance(value, list):
         if all(isinstance(inner, dict) for inner in value) and depth < MAX_DEPTH - 1:
+            # A repeated name begins the next object: the name of a text with which all of them begin, or else an unknown one.
+            first = {next((key for key in inner if isinstance(inner[key], str)), "") for inner in value}
+            is_first = all(next(iter(inner), "") in first for inner in value)
+            start = {} if is_first and len(first) == 1 and "" not in first else {"_": ""}
             for inner in value:
-                yield from form_of({"_": "", **inner}, f"{name}[]", depth + 1)
+                yield from form_of({**start, **inner}, f"{name}[]", depth + 1)
         if not any(isinstance(inner, list | dict) for inner in value):
             yield from ((f"{name}[]", "" if inner is None else text_of(inner)) for inner in value)
         if depth == 2:

@@ -29,9 +29,11 @@ from core.rows import trimmed
 from team.bulk.api import MAX_IDS
 from team.bulk.models import BulkChange
 from team.exports.models import Export
+from team.imports.models import Import
 from tests.support import xml_values
 from tests.support.factories import (
     PASSWORD,
+    make_attachment,
     make_client,
     make_comment,
     make_contact,
@@ -39,6 +41,7 @@ from tests.support.factories import (
     make_deal,
     make_draft,
     make_field_definition,
+    make_import,
     make_message,
     make_note,
     make_post,
@@ -107,10 +110,28 @@ class World:
                 **{"ids": [self.make("client")], **values},
             ),
             "export": lambda: Export.start(account, by=alice, resource="client", options={"language": "en"}),
+            "attachment": lambda: make_attachment(alice, "client", account.clients.get(id=self.one("client", 0))),
+            "import": lambda: self.contacts(1),
+            "started_import": lambda: self.contacts(1, started=True),
+            # An import in the background, as no worker runs.
+            "running_import": lambda: self.contacts(Import.PART_SIZE + 1, started=True),
+            # An import whose file may be read in a wrong way.
+            "reread_import": lambda: self.contacts(1),
             "message": lambda: make_draft(alice, account.posts.get(id=self.one("post_with_client", 0)), subject=name),
             "webhook": lambda: Endpoint.objects.all().add(account, url=WEBHOOK_URL)[0],
         }
         return factories[kind]().id
+
+    def contacts(self, number: int, *, started: bool = False) -> Import:
+        """Return an import of a file with so many new contacts."""
+        lines = "".join(f"{self.unique()},Buyer\n" for _ in range(number))
+        return make_import(self.alice, f"Name,Position\n{lines}", kinds=("contact",), started=started)
+
+    def drop_unfinished(self) -> None:
+        """Delete what earlier requests have begun and no worker ends: an account has few drafts and running exports."""
+        self.account.imports.drafts().delete()
+        self.account.attachments.drafts().erase()
+        self.account.exports.running().discard()
 
     def message_to_cancel(self) -> int:
         """Return the id of a message that is being sent, or else of a draft, which is 409: an account sends few messages a day."""
@@ -163,6 +184,8 @@ REFERENCES = {
     "pipeline_id": "pipeline",
     "group_id": "group",
 }
+# The import that an action needs.
+IMPORT_ACTIONS = {"start": "import", "cancel": "running_import", "undo": "started_import"}
 LIST_PARAMETERS = ("order", "page", "per-page")
 
 
@@ -223,10 +246,16 @@ class RequestFixer:
         elif "id" in parameters:
             plural = case.path.split("/")[2]
             kind = {"statuses": "status"}.get(plural, plural.removesuffix("s"))
+            action = case.path.removesuffix(".json").split("/")[-1]
             if case.path.startswith("/app/trash"):
                 parameters["id"] = self.world.in_trash()
-            elif case.method == "DELETE" and case.path.count("/") == 3 and kind != "user":
-                parameters["id"] = self.world.make(kind)
+            elif case.method == "DELETE" and case.path.count("/") == 3:
+                # Nobody erases themselves.
+                parameters["id"] = self.world.make("member" if kind == "user" else kind)
+            elif kind == "import" and action in IMPORT_ACTIONS:
+                parameters["id"] = self.world.make(IMPORT_ACTIONS[action])
+            elif kind == "import" and action == "read":
+                parameters["id"] = self.world.one("reread_import", 0)
             elif case.path.endswith("/undo.json"):
                 # A change can be undone once.
                 parameters["id"] = self.world.make(kind)
@@ -246,7 +275,7 @@ class RequestFixer:
         case.path_parameters = parameters
 
     def fix_query(self, case) -> None:
-        parameters = dict(case.query)
+        parameters = {name: round_float(value) for name, value in case.query.items()}
         if isinstance(parameters.get("q"), str) and not any(letter.isalnum() for letter in parameters["q"]):
             parameters["q"] += "a"
         if "order" in parameters and not case.path.endswith(".json"):
@@ -255,6 +284,8 @@ class RequestFixer:
             parameters["since"] = "now"
         if not is_blank(parameters.get("move_to_id")):
             parameters["move_to_id"] = self.world.one("pipeline", parameters["move_to_id"])
+        if case.path == "/app/attachments.json":
+            self.fix_holder(parameters)
         if case.path == "/app/deals/board.json":
             self.fix_board(parameters)
         if case.path.startswith("/app/reports/"):
@@ -272,6 +303,11 @@ class RequestFixer:
                 elif name.startswith("external_ids["):
                     parameters[name] = self.world.unique()
         case.query = parameters
+
+    def fix_holder(self, fields: dict) -> None:
+        """Name an existing row that has attachments."""
+        if not is_blank(fields.get("resource")):
+            fields["resource_id"] = self.world.one(fields["resource"], 0)
 
     def fix_board(self, parameters: dict) -> None:
         if not is_blank(parameters.get("column")):
@@ -461,6 +497,35 @@ class RequestFixer:
             fields["status_id"] = self.world.one(f"{resource}_status", 0)
         if action in ("add_tags", "remove_tags"):
             fields["tags"] = ["vip"]
+        return fields
+
+    def fix_attachment_fields(self, case, fields: dict) -> dict:
+        self.world.drop_unfinished()
+        self.fix_holder(fields)
+        return fields
+
+    def fix_export_fields(self, case, fields: dict) -> dict:
+        self.world.drop_unfinished()
+        # A query that is generated is not one of the list, and some lists have none.
+        if not is_blank(fields.get("query")):
+            fields["query"] = "sort=-created_at" if fields["resource"] == "client" else ""
+        return fields
+
+    def fix_import_fields(self, case, fields: dict) -> dict:
+        if case.method == "POST":
+            self.world.drop_unfinished()
+            return fields
+        # The file has two columns. Only matched rows can be updated.
+        if not is_blank(fields.get("columns")):
+            items = [*fields["columns"], {}, {}]
+            codes = ("contact.name", "contact.position")
+            fields["columns"] = [
+                {"field": "", **item} | {"field": code} for item, code in zip(items, codes, strict=False)
+            ]
+        if "match" in fields or fields.get("mode") == "update":
+            fields["match"] = {"contact": "name"}
+        if fields.get("defaults"):
+            fields["defaults"] = {"contact.phone": next(iter(fields["defaults"].values()))}
         return fields
 
     def fix_message_fields(self, case, fields: dict) -> dict:

@@ -93,8 +93,9 @@ ERRORS = {
         {"content": ["is damaged: it can't be read as a picture"]},
     ),
     "no row": ({"content": content(), "resource": "client"}, {"resource_id": ["can't be found"]}),
-    "unknown part": (
-        {"content": content(), "resource": "post", "part": "x"},
+    "unknown part": ({"content": content(), "part": "x"}, {"part": ["is not one of response"]}),
+    "part of another resource": (
+        {"content": content(), "resource": "client", "part": "response"},
         {"part": ["is not a text of the resource"]},
     ),
 }
@@ -103,10 +104,20 @@ ERRORS = {
 @table("name", ERRORS)
 def test_it_rejects_a_wrong_attachment(acme, name):
     values, errors = ERRORS[name]
-    if name == "unknown part":
-        values = values | {"resource_id": make_post(acme.bob).id}
+    if name == "part of another resource":
+        values = values | {"resource_id": make_client(acme.bob).id}
     response = acme.json().post("/app/attachments.json", json={"attachment": values})
     assert (response.status_code, response.json()["errors"]) == (422, errors)
+
+
+def test_it_rejects_a_list_of_a_wrong_row(acme):
+    for query, errors in (
+        ({"resource_id": "x", "page": "0"}, {"resource_id", "page"}),
+        ({"resource": "user", "resource_id": "1"}, {"resource"}),
+        ({"resource": "client"}, {"resource_id"}),
+    ):
+        response = acme.json().get("/app/attachments.json", params=query)
+        assert (response.status_code, set(response.json()["errors"])) == (422, errors)
 
 
 def test_it_rejects_too_long_bodies(acme, settings):

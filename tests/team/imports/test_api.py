@@ -1,12 +1,15 @@
 """Imports in the Account API (JSON)."""
 
 import base64
+from json import dumps
 
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_client
 from tests.support.jobs import run_jobs
 
 PATH = "/app/imports.json"
+COLUMNS = "must be a list of objects with field, format and values"
+TEXTS = ["must be an object of texts"]
 
 
 def test_it_works(acme):
@@ -68,6 +71,20 @@ def test_a_file_of_a_form_and_in_base64(acme):
     assert json.get(f"/app/imports/{row['id']}.json").status_code == 404
 
 
+def test_the_same_key_imports_and_reads_once(acme):
+    json, headers = acme.json(), {"Idempotency-Key": "one"}
+    first, second = (json.post(PATH, json={"import": {"content": "Name\nA\n"}}, headers=headers) for _ in range(2))
+    assert first.content == second.content
+    assert json.post(PATH, json={"import": {"content": "Name\n"}}, headers=headers).status_code == 422
+    path = f"/app/imports/{read(first)['id']}"
+    assert [row["id"] for row in read(json.get(PATH))] == [read(first)["id"]]
+    # The file is read in a job, because the request is one transaction.
+    again = json.post(f"{path}/read.json", json={"reading": {"has_header": False}}, headers={"Idempotency-Key": "two"})
+    assert read(again)["header"] == []
+    run_jobs()
+    assert read(json.get(f"{path}.json"))["header"] == ["Column A"]
+
+
 def test_it_rejects_what_is_no_import(acme):
     json = acme.json()
     row = read(json.post(PATH, json={"import": {"content": "Name\nA\n"}}))
@@ -76,20 +93,31 @@ def test_it_rejects_what_is_no_import(acme):
         ({"kinds": ["client"]}, {"content": ["can't be blank"]}),
         ({"content": 1}, {"content": ["is neither a file of a form nor a text"]}),
         ({"content": "base64:?"}, {"content": ["is not Base64"]}),
+        ({"content": "Name\n\udc9d"}, {"content": ["is neither a file of a form nor a text"]}),
         ({"content": "a", "kinds": ["user"]}, {"kinds": ["are not among client, contact, deal, task, suggestion"]}),
     ):
-        assert_refused(json.post(PATH, json={"import": values}), 422, "validation_failed", errors)
+        body, headers = dumps({"import": values}), {"Content-Type": "application/json"}
+        assert_refused(json.post(PATH, content=body, headers=headers), 422, "validation_failed", errors)
     for values, errors in (
-        ({"columns": [{"fields": "x"}]}, {"columns": ["must be a list of objects with field, format and values"]}),
+        ({"columns": [{"fields": "x"}]}, {"columns": [COLUMNS]}),
         ({"columns": [{"field": "x"}], "match": {}}, {"columns": ["Name: there is no field x"]}),
         ({"mode": "x"}, {"mode": ["is not one of both, create, update"]}),
+        ({"match": {"user": "id"}}, {"match": ["are not among client, contact, deal, task, suggestion"]}),
+        # PostgreSQL stores neither of these characters in JSON.
+        ({"match": {"client": "\0"}, "defaults": {"\udc9d": ""}}, dict.fromkeys(("match", "defaults"), TEXTS)),
+        ({"columns": [{"field": "", "values": {"\0": ""}}]}, {"columns": [COLUMNS]}),
     ):
-        assert_refused(json.put(path, json={"import": values}), 422, "validation_failed", errors)
+        body = dumps({"import": values})
+        assert_refused(json.put(path, content=body, headers=headers), 422, "validation_failed", errors)
+    for separator in ('"', ";;"):
+        refused = json.post(path.replace(".json", "/read.json"), json={"reading": {"separator": separator}})
+        assert (refused.status_code, set(refused.json()["errors"])) == (422, {"separator"})
     content = "base64:" + base64.b64encode(b"PK\x03\x04no").decode()
     broken = read(json.post(PATH, json={"import": {"content": content}}))
     assert (broken["header"], broken["error"]["code"]) == ([], "broken")
-    start = f"/app/imports/{broken['id']}/start.json"
-    assert_refused(json.post(start), 422, "validation_failed", {"file": ["is not read yet, or can't be read"]})
+    for act in ("start", "check", "preview"):
+        refused = json.post(f"/app/imports/{broken['id']}/{act}.json")
+        assert_refused(refused, 422, "validation_failed", {"file": ["is not read yet, or can't be read"]})
 
 
 def test_agents_see_their_own_imports(acme):

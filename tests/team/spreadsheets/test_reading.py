@@ -349,6 +349,8 @@ def test_it_rejects_bad_files(data, message, read):
 )
 def test_it_rejects_bad_arguments(overrides, message, read):
     assert message_of(read, b"a,b\n1,\x81\xf0\n", **overrides) == message
+    header = "contains the byte 0x81 in cell B1, which the encoding does not have. Choose another encoding"
+    assert message_of(read, b"a,\x81\xf0\n", encoding="cp1250", has_header=True) == header
     assert message_of(read, make_zip({"x.csv": "a\n"}), sheet="y.csv") == "has no sheet with the name “y.csv”"
     assert message_of(read, make_xlsx(fill_book), sheet="y") == "has no sheet with the name “y”"
 
