@@ -248,7 +248,8 @@ class Import(Batch):
         """Convert the file again, with another encoding, separator or sheet (`convert_or_defer`). Raise Conflict."""
 
         def act() -> None:
-            Import.objects.locked().get(account_id=self.account_id, id=self.id).check_draft()
+            if not Import.objects.locked().drafts().filter(account_id=self.account_id, id=self.id).exists():
+                raise Conflict(_("It was started already."))
             self.reading = {name: value for name, value in options.items() if value is not None}
             self.sheet = {}
             self.save_progress("reading", "sheet")
