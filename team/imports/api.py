@@ -346,5 +346,5 @@ WRITTEN = object_of(number=COUNT, kind=one_of(RowKind), id=or_null(ID), name=NAM
 FAULTY = object_of(number=COUNT, faults=array_of(object_of(column=NAME, message=NAME)))
 PREVIEWED = object_of(created=array_of(WRITTEN), changed=array_of(WRITTEN), faulty=array_of(FAULTY))
 COUNTS: dict[str, JSONSchema] = dict.fromkeys(("created", "changed", "unchanged", "faults", "lines"), COUNT)
-RESPONSES["preview_import"] = object_of(COUNTS, rows=PREVIEWED, names=NAMES, left_out=NAMES)
+RESPONSES["preview_import"] = object_of(COUNTS, rows=PREVIEWED, names=NAMES, left_out=NAMES, further_ids=NAMES)
 SHAPES[ImportSerializer] = Shape(Import, nullable=frozenset({"format", "failure", "reading", "error", "check"}))

@@ -27,7 +27,12 @@ class Migration(migrations.Migration):
                 (
                     "state",
                     models.CharField(
-                        choices=[("running", "Running"), ("done", "Done"), ("cancelled", "Cancelled"), ("failed", "Failed")],
+                        choices=[
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("cancelled", "Cancelled"),
+                            ("failed", "Failed"),
+                        ],
                         default="running",
                         max_length=255,
                     ),
