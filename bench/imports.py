@@ -12,15 +12,15 @@ from bench.data import PASSWORD, ROOT
 COMMAND = [sys.executable, "manage.py"]
 ACCOUNT = "imports"
 UNDO = """
+from team.batches import models as batches
 from team.batches.models import process_part
 from core.db.transactions import in_transaction
 from team.imports.models import Import
 row = Import.objects.filter(account__prefix="imports").select_related("account").order_by("id").last()
 user = row.account.users.get(role="owner")
 user.account = row.account
-Import.PART_SIZE, size = 0, Import.PART_SIZE
+batches.MAX_IN_REQUEST = 0
 in_transaction(lambda: Import.objects.locked().get(account_id=row.account_id, id=row.id).undo(by=user))
-Import.PART_SIZE = size
 while process_part("Import", row.account_id, row.id):
     pass
 """

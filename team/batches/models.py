@@ -41,6 +41,8 @@ from team.batches.restoring import (
     values_of,
 )
 
+# The maximum number of rows of a batch that is processed in the request that starts it. A longer one runs in a job.
+MAX_IN_REQUEST = 500
 # How long a batch, or a merge, can be undone, even if the trash of the account is emptied earlier.
 UNDO_PERIOD = timedelta(days=30)
 # A batch without progress for this time is continued: its job may have failed too often.
@@ -141,7 +143,7 @@ class Batch(TenantModel):
         FAULT = "fault", _("A row has a fault, and it was to stop at the first one.")
         FILE = "file", _("The file is no longer available.")
 
-    # The number of rows of a part. A batch of more rows runs in a job.
+    # The number of rows of a part.
     PART_SIZE: ClassVar[int] = 500
     ACTIVE = (State.RUNNING, State.UNDOING)
     FINISHED = (State.DONE, State.CANCELLED, State.FAILED)
@@ -255,7 +257,7 @@ class Batch(TenantModel):
 
     def run_or_defer(self, user: User) -> None:
         """Process the rows in the transaction of the request if they are few, or else in a job."""
-        if self.to_process <= self.PART_SIZE:
+        if self.to_process <= min(self.PART_SIZE, MAX_IN_REQUEST):
             while self.run_part(user):
                 pass
         else:

@@ -154,6 +154,8 @@ class CRMWriter(KindWriter):
 
 def nested_values(data: dict[str, Any]) -> dict[str, Any]:
     """Return the data with `additional_fields[key]` and `external_ids[key]` in objects, as the JSON API takes them."""
+    if not any("[" in name for name in data):
+        return data
     found = nested(data)
     pairs = {name: split_name(name) for name in found}
     external_ids = {key: found.pop(name) for name, (column, key) in pairs.items() if key and column == "external_ids"}
