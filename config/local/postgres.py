@@ -46,7 +46,8 @@ _SETTINGS = {
     # A statement ends soon after its client was killed. Otherwise it would keep the shared memory of a killed server.
     "client_connection_check_interval": "1s",
 }
-_DURABLE = {"shared_buffers": "256MB"}
+# A large import would cause a checkpoint every few seconds with the default of 1 GB, and log a whole page for the first change after each.
+_DURABLE = {"shared_buffers": "256MB", "max_wal_size": "4GB"}
 # For a cluster that is deleted after a test run, and need not survive a power cut.
 _TEMPORARY = {"shared_buffers": "64MB", "fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
