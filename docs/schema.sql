@@ -738,7 +738,7 @@ CREATE FUNCTION search.query(account_id bigint, query text) RETURNS tsquery
 
 CREATE FUNCTION search.stored_words(text) RETURNS SETOF text
     LANGUAGE sql IMMUTABLE ROWS 8 PARALLEL SAFE
-    AS $_$ SELECT DISTINCT word FROM string_to_table($1, ' ') AS word WHERE word ~ '^[a-z]{5,64}$' ORDER BY 1 $_$;
+    AS $_$ SELECT DISTINCT word FROM string_to_table($1, ' ') AS word WHERE length(word) BETWEEN 5 AND 64 AND word ~ '^[a-z]+$' ORDER BY 1 $_$;
 
 CREATE FUNCTION search.unknown(account_id bigint, kind text, text text) RETURNS SETOF text
     LANGUAGE sql STABLE ROWS 8
@@ -773,6 +773,9 @@ DECLARE
     word text;
     previous text;
 BEGIN
+    IF words ~ '^ *$' THEN
+        RETURN '';
+    END IF;
     IF $3 <= 35000 THEN
         FOREACH word IN ARRAY string_to_array(words, ' ') LOOP
             IF length(word) > 20 OR word = '' OR translate(word, 'abcdefghijklmnopqrstuvwxyz', '') <> '' THEN
@@ -787,11 +790,11 @@ BEGIN
     IF NOT is_ascii THEN
         words := search.bigrams(words, $3 * 2 / 5);
     END IF;
-    RETURN replace(
-        ' ' || to_tsvector('pg_catalog.simple', regexp_replace(words, '([^ ]{255})[^ ]+', '\1', 'g'))::text,
-        ' ''',
-        ' ''' || search.account($1)
-    )::tsvector;
+    -- Most texts are shorter than the longest word.
+    IF length(words) > 255 THEN
+        words := regexp_replace(words, '([^ ]{255})[^ ]+', '\1', 'g');
+    END IF;
+    RETURN replace(' ' || to_tsvector('pg_catalog.simple', words)::text, ' ''', ' ''' || search.account($1))::tsvector;
 END $_$;
 
 CREATE AGGREGATE public.forum_log2_sum(double precision) (

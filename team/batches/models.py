@@ -205,6 +205,10 @@ class Batch(TenantModel):
         raise NotImplementedError
 
     @property
+    def part_size(self) -> int:
+        return self.PART_SIZE
+
+    @property
     def to_process(self) -> int:
         """The number of rows that the batch, or its undo, has to process."""
         return self.changed if self.is_undo else self.total
@@ -257,7 +261,7 @@ class Batch(TenantModel):
 
     def run_or_defer(self, user: User) -> None:
         """Process the rows in the transaction of the request if they are few, or else in a job."""
-        if self.to_process <= min(self.PART_SIZE, MAX_IN_REQUEST):
+        if self.to_process <= min(self.part_size, MAX_IN_REQUEST):
             while self.run_part(user):
                 pass
         else:
@@ -316,7 +320,7 @@ class Batch(TenantModel):
 
     def _undo_part(self, user: User) -> bool:
         pending = self.batch_rows.to_undo()
-        by_id = {row.target: row for row in pending.after(self.position_resource, self.position)[: self.PART_SIZE]}
+        by_id = {row.target: row for row in pending.after(self.position_resource, self.position)[: self.part_size]}
         if not by_id:
             # Deals come before contacts, and contacts before clients, whose removal would change the links to them.
             further = pending.filter(resource__lt=self.position_resource) if self.position_resource else pending

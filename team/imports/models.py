@@ -293,9 +293,11 @@ class Import(Batch):
 
     # Writing lines
 
-    def part_size(self, plan: ImportPlan) -> int:
+    @property
+    def part_size(self) -> int:
         """The number of lines of a part. Each suggestion or task takes several statements, so a part has fewer of them."""
-        has_posts = any(kind.resource == "post" for kind in plan.kinds)
+        codes = [column["field"] for column in self.settings.get("columns", ())]
+        has_posts = any(code.startswith(("task.", "suggestion.")) for code in codes)
         return min(self.PART_SIZE, Batch.PART_SIZE) if has_posts else self.PART_SIZE
 
     def read_lines(self, plan: ImportPlan, number: int) -> tuple[list[Line], SheetRow | None]:
@@ -347,7 +349,7 @@ class Import(Batch):
         with transaction.atomic():
             plan = self.plan(self.define_fields(user))
             plan.settings.stop = False
-            lines, last = self.read_lines(plan, size := self.part_size(plan))
+            lines, last = self.read_lines(plan, self.part_size)
             outcome = self.write_lines(plan, lines, user)
             similar = find_similar_rows(self.account, user, outcome, room=MAX_SIMILAR - len(check["similar"]))
             transaction.set_rollback(True)
@@ -357,7 +359,7 @@ class Import(Batch):
         self.record_faults(outcome.faulty)
         if last is not None:
             check["offset"], check["line"] = last.end, last.number + 1
-        check["is_done"] = len(lines) < size
+        check["is_done"] = len(lines) < self.part_size
         if check["is_done"]:
             matched = [kind for kind in plan.kinds if plan.settings.match.get(kind)]
             rows = {kind: writer_of(self.account, user, plan, kind).find_rows() for kind in matched}
@@ -393,7 +395,7 @@ class Import(Batch):
 
     def apply(self, user: User) -> bool:
         plan = self.plan()
-        lines, last = self.read_lines(plan, size := self.part_size(plan))
+        lines, last = self.read_lines(plan, self.part_size)
         outcome = self.write_lines(plan, lines, user)
         self.batch_rows.record(self, outcome.recorded_rows())
         self.record_faults(outcome.faulty)
@@ -411,7 +413,7 @@ class Import(Batch):
         self.position += len(lines)
         if last is not None:
             self.offset, self.line = last.end, last.number + 1
-        return self.advance(is_last=len(lines) < size)
+        return self.advance(is_last=len(lines) < self.part_size)
 
     @property
     def processed(self) -> int:
