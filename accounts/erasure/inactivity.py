@@ -18,7 +18,7 @@ from accounts.hosts.names import public_url
 from accounts.mail import sending as mail
 from accounts.users.models import User
 from core.db.transactions import in_transaction
-from core.jobs.registry import RetryDelays, has_time_left, job, periodic_job
+from core.jobs.registry import MAX_TIME_SLICE, RetryDelays, has_time_left, job, periodic_job
 from core.pages.formatting import date_text
 
 NOTICE = timedelta(days=30)
@@ -52,9 +52,12 @@ def find_accounts_with_inactive_members() -> None:
 
 
 # Without another attempt: the job of the next day does the rest.
-@job(time_limit=600, retry=RetryDelays())
+@job(time_limit=300, retry=RetryDelays(), time_slice=MAX_TIME_SLICE)
 def erase_inactive_members(*, account_id: int) -> None:
-    """Tell the members of an account who will soon be inactive for too long, and erase those who were told 30 days ago."""
+    """Tell the members of an account who will soon be inactive for too long, and erase those who were told 30 days ago.
+
+    What does not fit into the time slice is left to the job of the next day.
+    """
     account = Account.objects.filter(id=account_id).first()
     if account is None or account.inactive_member_months is None:
         return
