@@ -199,6 +199,7 @@ class ImportSerializer(ResourceSerializer):
         data: dict[str, Any] = {name: getattr(row, name, None) for name in cls.names}
         data |= {name: format_time(data[name], zone) for name in cls.times}
         data |= {**settings, "header": row.sheet.get("header", []), "check": row.checked}
+        data["error"] = row.shown_error
         return {**data, "format": row.format or None, "failure": row.failure or None, "reading": row.reading or None}
 
 
@@ -296,7 +297,7 @@ class ImportViewSet(TeamViewSet, Paged):
         self.read_page()
         found = self.get_object().fault_rows
         page = self.paginate_queryset(found.order_by("number"))
-        return self.get_paginated_response([{"number": row.number, "faults": row.faults} for row in page])
+        return self.get_paginated_response([{"number": row.number, "faults": row.shown} for row in page])
 
 
 def merge_settings(settings: ImportSettings, given: Values) -> ImportSettings:

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Self, cast
 from django.db import connection, models, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone, translation
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -49,6 +50,7 @@ from team.imports.checking import (
 )
 from team.imports.parts import ImportPart, writer_of
 from team.imports.writing import PartOutcome, define_field
+from team.spreadsheets.errors import SpreadsheetError
 from team.spreadsheets.reading import convert, detect
 from team.spreadsheets.sheets import Sheet, SheetRow, read_rows
 
@@ -97,7 +99,7 @@ class Import(Batch):
     settings = models.JSONField(default=dict)
     # The name of the recognized format, such as "HubSpot".
     format = models.CharField(max_length=255, default="")
-    # Why the file can't be read: a text with its parameters.
+    # Why the file can't be read (`stored_error`).
     error = models.JSONField(null=True)
     # The numbers of the check of all lines, its progress, and what it found. Null if there was none with these settings.
     checked = models.JSONField(null=True)
@@ -221,9 +223,7 @@ class Import(Batch):
                 "checked": None,
             }
         except FieldErrors as caught:
-            error = caught.errors[0]
-            with translation.override(self.language):
-                values |= {"error": {"code": error.code, "message": error.text}, "sheet": {}}
+            values |= {"error": stored_error(caught.errors[0]), "sheet": {}}
 
         def save() -> None:
             rows = Import.objects.locked().filter(account_id=self.account_id, id=self.id, state=self.State.DRAFT)
@@ -241,10 +241,9 @@ class Import(Batch):
         return bool(self.account.users.filter(id=self.author_id, role__in=User.ADMINS).exists())
 
     @property
-    def language(self) -> str:
-        """The language of the author, in which faults are stored."""
-        user = self.account.users.filter(id=self.author_id).values_list("language", flat=True).first()
-        return user or self.account.language
+    def shown_error(self) -> dict[str, Any] | None:
+        """The code and the message of the error of the file, in the active language."""
+        return None if self.error is None else {"code": self.error["code"], "message": text_of(self.error)}
 
     def reread(self, options: Mapping[str, Any], *, in_job: bool | None = None) -> None:
         """Convert the file again, with another encoding, separator or sheet (`convert_or_defer`). Raise Conflict."""
@@ -422,24 +421,15 @@ class Import(Batch):
     def record_faults(self, lines: Sequence[Line]) -> None:
         if not lines:
             return
-        with translation.override(self.language):
-            ImportFault.objects.bulk_create(
-                ImportFault(
-                    account_id=self.account_id,
-                    import_id=self.id,
-                    number=line.number,
-                    faults=[
-                        {
-                            "column": fault.column,
-                            "field": fault.error.field,
-                            "code": fault.error.code,
-                            "message": fault.text,
-                        }
-                        for fault in line.faults
-                    ],
-                )
-                for line in lines
+        ImportFault.objects.bulk_create(
+            ImportFault(
+                account_id=self.account_id,
+                import_id=self.id,
+                number=line.number,
+                faults=[{"column": fault.column, **stored_error(fault.error)} for fault in line.faults],
             )
+            for line in lines
+        )
 
     # Starting
 
@@ -489,15 +479,15 @@ class Import(Batch):
         sheet = self.parsed_sheet
         yield [*sheet.header, str(_("Errors"))]
         faults = self.fault_rows.order_by("number")
-        messages = iter(faults.values_list("number", "faults").iterator(chunk_size=1000))
-        following = next(messages, None)
+        found = faults.iterator(chunk_size=1000)
+        following = next(found, None)
         for row in read_rows(self.rows.lines(), sheet):
             if following is None:
                 return
-            if row.number == following[0]:
+            if row.number == following.number:
                 # As `unguard` is applied when the file is imported again.
-                yield [*map(unguard, row.cells), "; ".join(fault["message"] for fault in following[1])]
-                following = next(messages, None)
+                yield [*map(unguard, row.cells), "; ".join(fault["message"] for fault in following.shown)]
+                following = next(found, None)
 
 
 class ImportRow(BatchRow):
@@ -514,8 +504,19 @@ class ImportFault(models.Model):
     import_id = models.BigIntegerField()
     # The number of the row in the file.
     number = models.IntegerField()
-    # Objects with the heading of the column, the field, the code and the message.
+    # Objects with the heading of the column and the error (`stored_error`).
     faults = models.JSONField()
+
+    @property
+    def shown(self) -> list[dict[str, str]]:
+        """The faults with the column, the field, the code and the message, in the active language."""
+        return [
+            {
+                **{name: fault[name] for name in ("column", "field", "code")},
+                "message": f"{fault['column']}: {text_of(fault)}" if fault["column"] else text_of(fault),
+            }
+            for fault in self.faults
+        ]
 
 
 class ImportKey(models.Model):
@@ -537,6 +538,22 @@ class ImportKey(models.Model):
                 condition=Q(target__isnull=False),
             )
         ]
+
+
+def stored_error(error: FieldError) -> dict[str, Any]:
+    """Return an error as it is stored. Its message is translated when it is shown (`text_of`)."""
+    params = error.params or {}
+    with translation.override(None):
+        if any(isinstance(value, FieldErrors) for value in params.values()):
+            # The message has the text of another error.
+            return {"field": error.field, "code": error.code, "message": "{text}", "params": {"text": error.text}}
+        plain = {name: value if isinstance(value, int) else str(value) for name, value in params.items()}
+        return {"field": error.field, "code": error.code, "message": str(error.message), "params": plain}
+
+
+def text_of(stored: Mapping[str, Any]) -> str:
+    """Return the text of a stored error in the active language."""
+    return SpreadsheetError("", gettext(stored["message"]), stored["code"], stored["params"]).text
 
 
 # Jobs

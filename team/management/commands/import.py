@@ -83,8 +83,8 @@ class Command(BaseCommand):
             raise CommandError(f"{file} cannot be read: {error.strerror}.") from None
         except StoreUnavailable:
             raise CommandError("The store of files does not answer.") from None
-        if row.error:
-            raise CommandError(f"{file} {row.error['message']}.")
+        if row.shown_error:
+            raise CommandError(f"{file} {row.shown_error['message']}.")
         row.author = user
         return row
 

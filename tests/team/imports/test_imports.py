@@ -2,6 +2,7 @@
 
 import pytest
 from django.db import connection
+from django.utils.translation import override
 
 from accounts.account.models import AgentsSee
 from accounts.statuses.models import Status
@@ -43,8 +44,8 @@ def counts(row) -> dict[str, int]:
 
 
 def faults(row) -> dict[int, list[str]]:
-    found = ImportFault.objects.filter(import_id=row.id).order_by("number").values_list("number", "faults")
-    return {number: [fault["message"] for fault in listed] for number, listed in found}
+    found = ImportFault.objects.filter(import_id=row.id).order_by("number")
+    return {line.number: [fault["message"] for fault in line.shown] for line in found}
 
 
 def test_it_works(acme):
@@ -90,6 +91,18 @@ def test_it_works(acme):
 def rows_of(acme, text, **options) -> list[tuple]:
     imported(acme, text, **options)
     return list(acme.account.clients.live().order_by("id").values_list("name", "email"))
+
+
+def test_faults_are_shown_in_the_language_of_the_reader(acme):
+    row = imported(acme, "Name,E-mail,Discount\nOak,oak@example.com,1.5\nElm,elm@example.com,much\n")
+    [line] = row.fault_rows
+    assert faults(row) == {3: ["Discount: “much” is not a number in the chosen format"]}
+    with override("pl"):
+        assert [fault["message"] for fault in line.shown] == ["Discount: „much” nie jest liczbą w wybranym formacie"]
+    broken = Import.upload(acme.account, by=acme.alice, name="a.csv", chunks=[b'Name\n"Oak\n'])
+    assert broken.shown_error["message"].startswith("ends within a quotation mark that is opened in row 2.")
+    with override("pl"):
+        assert "wierszu 2" in broken.shown_error["message"]
 
 
 def test_an_external_id_that_no_row_has_yet(acme):
