@@ -91,7 +91,7 @@ class RowResult:
 
 @dataclass(slots=True)
 class RecordedRow:
-    """What a batch records of a row, with the columns of `BatchRow`."""
+    """The record of a row in a batch, with the columns of `BatchRow`."""
 
     resource: str
     target: int

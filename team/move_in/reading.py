@@ -52,7 +52,7 @@ class OldRow:
 
     @property
     def key(self) -> str:
-        """What the row is recognized by: its id, or the login of a user in XML."""
+        """The key by which a further run recognizes the row: its id, or the login of a user in XML."""
         return key_of(self.data.get("id")) or str(self.data.get("login") or "")[:255]
 
 

@@ -123,7 +123,7 @@ class World:
         return factories[kind]().id
 
     def contacts(self, number: int, *, started: bool = False) -> Import:
-        """Return an import of a file with so many new contacts."""
+        """Return an import of a file with a number of new contacts."""
         lines = "".join(f"{self.unique()},Buyer\n" for _ in range(number))
         return make_import(self.alice, f"Name,Position\n{lines}", kinds=("contact",), started=started)
 
