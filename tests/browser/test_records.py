@@ -8,6 +8,15 @@ from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client, make_deal, make_task
 from tests.support.people import at, messages_on, type_in
 
+# Click a link, and press Escape as soon as an input gets the focus, before anybody could by hand.
+CLICK_AND_ESCAPE = """link => new Promise((escaped) => {
+  document.addEventListener("focusin", ({ target }) => {
+    if (!target.matches(".fact input")) return;
+    queueMicrotask(() => escaped(target.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }))));
+  });
+  link.click();
+})"""
+
 
 @pytest.fixture
 def northwind(acme) -> Client:
@@ -54,6 +63,13 @@ def test_escape_keeps_the_value(acme, northwind, browse):
     expect(page.get_by_role("link", name="Change: City")).to_be_focused()
     expect(page.get_by_text("Gdynia")).to_be_visible()
     assert city_of(northwind) == "Gdynia"
+
+
+def test_escape_works_from_the_first_moment(acme, northwind, browse):
+    page = browse(acme.bob)
+    page.goto(f"/app/clients/{northwind.id}")
+    page.get_by_role("link", name="Change: City").evaluate(CLICK_AND_ESCAPE)
+    expect(page.get_by_role("link", name="Change: City")).to_be_focused()
 
 
 def test_without_javascript(acme, northwind, browse):
