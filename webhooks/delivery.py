@@ -14,8 +14,10 @@ from traceback import walk_tb
 from typing import Any
 
 from django.db import OperationalError, connection, transaction
+from django.dispatch import receiver
 from django.utils import timezone
 
+from accounts.erasure.erasing import person_erased
 from core import outbound
 from core.changes.followers import Follower, FollowerLease, LeaseLostError
 from core.changes.models import Change
@@ -25,7 +27,7 @@ from core.jobs.registry import JobFunction, RetryDelays, job, register_queue
 from core.outbound import OutboundError
 from core.sealing import SealError
 from webhooks.messages import TEST_EVENT, Event, WebhookMessage, make_message, message_id
-from webhooks.models import BUSY, MESSAGE_ERROR, SECRET_ERROR, Delivery, Endpoint
+from webhooks.models import BUSY, LATE_REQUESTS_DELAY, MESSAGE_ERROR, SECRET_ERROR, Delivery, Endpoint
 from webhooks.owners import tell_owners
 from webhooks.signing import signed_headers
 
@@ -273,6 +275,24 @@ def resend(*, account_id: int, delivery_id: int) -> None:
         deliver(endpoint, WebhookMessage(entry.message, event, entry.request.encode()), Delivery.Cause.RESEND)
     else:
         retry_defect(endpoint, event)
+
+
+@job()
+def erase_late_requests(*, account_id: int, erased_at: str) -> None:
+    """Erase the messages that an erasure of a person did not find, because they were still being sent.
+
+    Messages about others, from the same minutes, are erased with them. They are created anew when they are sent again.
+    """
+    Delivery.objects.during_erasure(account_id, datetime.fromisoformat(erased_at)).erase_bodies()
+
+
+@receiver(person_erased)
+def schedule_late_requests(*, account_id: int, **_options: object) -> None:
+    now = timezone.now()
+    if Endpoint.objects.filter(account_id=account_id).exists():
+        erase_late_requests.defer(
+            account_id=account_id, erased_at=now.isoformat(), _schedule_at=now + LATE_REQUESTS_DELAY
+        )
 
 
 def retry_defect(endpoint: Endpoint, event: Event) -> None:

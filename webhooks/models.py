@@ -37,6 +37,8 @@ SEAL_PURPOSE = "webhook"
 # After a rotation, requests are also signed with the previous secret for this time.
 PREVIOUS_SECRET_VALID_FOR = timedelta(hours=24)
 LOG_KEPT_FOR = timedelta(days=30)
+# Longer than the creation of messages, their requests, and the transaction of an erasure take.
+LATE_REQUESTS_DELAY = timedelta(minutes=2)
 # The key of the entries of the log in the receipt of an erasure.
 DELIVERIES = "webhook_deliveries"
 # An @ in a message for a chat: the space without width prevents a mention there.
@@ -299,6 +301,11 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
     def erase_bodies(self) -> int:
         """Erase the requests and the responses. The entries stay. Return their number."""
         return self.update(request="", response="")
+
+    def during_erasure(self, account_id: int, erased_at: datetime) -> Self:
+        """Return the entries whose messages may have been created before an erasure, but were logged only after it."""
+        sent = {"at__gte": erased_at - LATE_REQUESTS_DELAY, "at__lte": erased_at + LATE_REQUESTS_DELAY}
+        return self.filter(account_id=account_id, **sent).exclude(request="", response="")
 
     def outdated(self) -> Self:
         """Return the entries that are older than `LOG_KEPT_FOR`."""

@@ -27,6 +27,8 @@ from core.errors import FieldError
 
 # Sent in the transaction, while the user still has their name. Arguments: `user`, `by`, `receipt`, and `deletes_texts`.
 user_erasing = Signal()
+# Sent at the end of the transaction. Argument: `account_id`.
+person_erased = Signal()
 # The domain of the addresses of deleted users. RFC 2606 reserves it: nobody receives e-mails there.
 ERASED_DOMAIN = "deleted.invalid"
 # The deleted rows that a receipt names. Proxies and browsers limit the length of its address.
@@ -187,3 +189,4 @@ def _erase_rows(person: Any, receipt: Receipt) -> None:
 
 def _finish(receipt: Receipt) -> None:
     receipt.at = timezone.now().isoformat(timespec="seconds")
+    person_erased.send(None, account_id=receipt.account_id)

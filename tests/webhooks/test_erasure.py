@@ -1,11 +1,15 @@
 """The log of webhooks after the erasure of a person."""
 
+from datetime import timedelta
+
 from django.db import connection
+from django.utils import timezone
 
 from accounts.erasure.erasing import erase_row, erase_user
 from core.changes.models import Change
 from core.db.transactions import in_transaction
 from tests.support.factories import make_client, make_delivery, make_note, make_post
+from tests.support.jobs import run_jobs
 from tests.support.receiver import add_endpoint, deliver
 from tests.support.tables import table
 
@@ -54,6 +58,23 @@ def test_requests_about_suggestions_of_a_user_are_erased(acme):
     of_carol, of_bob = (make_delivery(endpoint, request="{}", number=number) for number in numbers)
     in_transaction(lambda: erase_user(acme.carol, by=acme.alice))
     for row, request in ((of_carol, ""), (of_bob, "{}")):
+        row.refresh_from_db()
+        assert row.request == request
+
+
+def test_requests_that_are_being_sent_during_an_erasure_are_erased_later(acme, other):
+    endpoint, _secret = add_endpoint(acme.account, "https://hooks.example/")
+    foreign, _secret = add_endpoint(other.account, "https://hooks.example/")
+    client, now = make_client(acme.alice, name="Oak Ltd"), timezone.now()
+    in_transaction(lambda: erase_row(client, by=acme.alice))
+    # The attempts began before the erasure, and are logged after it.
+    late, earlier = (make_delivery(endpoint, request="Oak Ltd", at=now - timedelta(minutes=age)) for age in (0, 30))
+    not_ours = make_delivery(foreign, request="Oak Ltd", at=now)
+    run_jobs()
+    late.refresh_from_db()
+    assert late.request == "Oak Ltd"
+    run_jobs(later=timedelta(minutes=3))
+    for row, request in ((late, ""), (earlier, "Oak Ltd"), (not_ours, "Oak Ltd")):
         row.refresh_from_db()
         assert row.request == request
 
