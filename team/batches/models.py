@@ -230,6 +230,8 @@ class Batch(TenantModel):
 
     def cancel(self) -> None:
         """Leave the rows alone that are not changed yet. The caller has locked the batch. Raise Conflict."""
+        if self.state == self.State.DRAFT:
+            raise Conflict(_("It is not started yet."))
         if self.state != self.State.RUNNING:
             raise Conflict(_("It is finished already."))
         self.state, self.finished_at = self.State.CANCELLED, timezone.now()

@@ -61,7 +61,7 @@ class NewChoice:
 
 @dataclass
 class Fault:
-    """An error in a line. `column` is the heading of the column."""
+    """An error in a line. `column` is the heading of the column, or the label of a field that has no column."""
 
     column: str
     error: FieldError
@@ -78,7 +78,7 @@ class Line:
     number: int
     values: dict[RowKind, dict[str, Any]] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
-    # The columns of the fields, for the faults that are found later.
+    # The headings or labels of the fields, for the faults that are found later.
     headings: dict[str, str] = field(default_factory=dict)
 
     def add_faults(self, kind: RowKind, errors: Iterable[FieldError]) -> None:
@@ -101,7 +101,10 @@ class LineReader:
             for field, text in plan.defaults
         ]
         # By kind and name of the field: several columns may hold parts of one field, such as the name and the id of a link.
-        self.headings = {f"{column.field.kind}.{column.field.name}": column.heading for column in plan.columns}
+        self.headings = {
+            **{f"{kind}.{field.name}": field.label for kind, fields in plan.fields.items() for field in fields.values()},
+            **{f"{column.field.kind}.{column.field.name}": column.heading for column in plan.columns},
+        }
 
     def read(self, row: SheetRow) -> Line:
         line = Line(row.number, {kind: {} for kind in self.plan.kinds}, headings=self.headings)

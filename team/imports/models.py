@@ -346,7 +346,8 @@ class Import(Batch):
         check = cast(dict[str, Any], self.checked)
         self.offset, self.line = check["offset"], check["line"]
         with transaction.atomic():
-            plan = self.plan(self.define_fields(user))
+            with language_of(user):
+                plan = self.plan(self.define_fields(user))
             plan.settings.stop = False
             lines, last = self.read_lines(plan, self.part_size)
             outcome = self.write_lines(plan, lines, user)
@@ -393,7 +394,8 @@ class Import(Batch):
         return {key for key, number in counts.items() if row_key(key) not in inserted or number > 1}
 
     def apply(self, user: User) -> bool:
-        plan = self.plan()
+        with language_of(user):
+            plan = self.plan()
         lines, last = self.read_lines(plan, self.part_size)
         outcome = self.write_lines(plan, lines, user)
         self.batch_rows.record(self, outcome.recorded_rows())
@@ -538,6 +540,11 @@ class ImportKey(models.Model):
                 condition=Q(target__isnull=False),
             )
         ]
+
+
+def language_of(user: User) -> translation.override:
+    """Activate the language of a user, for the labels of fields in the faults that a job finds."""
+    return translation.override(user.language or user.account.language)
 
 
 def stored_error(error: FieldError) -> dict[str, Any]:

@@ -13,9 +13,12 @@ PATH = "/app/account/api"
 # The other sections use rows that these sections create, so these run first.
 FIRST = ["clients", "contact-lists", "contacts", "deals", "posts", "statuses", "webhooks"]
 # Examples that the state of their row refuses. A bulk change of one row is complete at once, and the message is a draft without recipients.
+# The import is cancelled before it starts, and deleted after.
 REFUSED = {
     "cancel_bulk_change": "409 Conflict",
     "cancel_message": "409 Conflict",
+    "delete_import": "409 Conflict",
+    "cancel_import": "409 Conflict",
     "send_message": "422 Unprocessable Entity",
 }
 ORDER = [*FIRST, *(section for section in sections() if section not in FIRST and section != "trash")]

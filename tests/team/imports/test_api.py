@@ -31,6 +31,7 @@ def test_it_works(acme):
     act = path.replace(".json", "/{}.json").format
     changed = read(json.put(path, json={"import": {"tags": ["fair"], "defaults": {"client.country": "Poland"}}}))
     assert (changed["tags"], changed["columns"]) == (["fair"], row["columns"])
+    assert read(json.post(act("cancel")))["message"] == "It is not started yet."
     preview = read(json.post(act("preview")))
     assert {name: preview[name] for name in ("created", "changed", "faults")} == {
         "created": 1,

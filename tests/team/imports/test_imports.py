@@ -477,3 +477,18 @@ def test_an_exported_list_is_read_back_unchanged(acme, statuses):
     assert faults(row) == {}
     assert counts(row) == {"unchanged": 1}
     assert read(acme.json().get("/app/clients.json")) == before
+
+
+def test_a_required_field_without_a_column_is_named(acme):
+    make_field_definition(acme.account, "size", label="Größe", required=True)
+    row = imported(acme, "Name\nOak\n")
+    assert faults(row) == {2: ["Größe: can't be blank"]}
+    [line] = upload(acme, "Name\nOak\n").preview(acme.alice)["rows"]["faulty"]
+    assert [fault["message"] for fault in line["faults"]] == ["Größe: can't be blank"]
+
+
+def test_fields_without_a_column_are_named_in_the_language_of_the_author(acme):
+    acme.alice.change(language="pl")
+    row = imported(acme, "City\nHel\n")
+    with override("pl"):
+        assert faults(row) == {2: ["Nazwa: nie może być puste"]}
