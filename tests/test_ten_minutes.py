@@ -19,6 +19,7 @@ FIELD = '    nickname = TrimmedText(_("Nickname"), group="company", searched="sh
 CHECK = """
 from core.openapi.document import document
 from crm.clients.models import Client
+from tests.support.exports import exported
 from tests.support.factories import make_client
 
 
@@ -78,7 +79,13 @@ def copy(tree: Path) -> None:
 def run(tree: Path, *command: str, **variables: str) -> str:
     # Nothing of this run, such as its database.
     environment = {name: os.environ[name] for name in ("HOME", "PATH") if name in os.environ}
-    environment |= {"SECRET_KEY": "-" * 60, "BASE_DOMAIN": "example.com", "EMAIL_URL": "console:", **variables}
+    environment |= {
+        "SECRET_KEY": "-" * 60,
+        "BASE_DOMAIN": "example.com",
+        "EMAIL_URL": "console:",
+        "FILES_DIR": "/files",
+        **variables,
+    }
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return done.stdout

@@ -102,7 +102,9 @@ class LineReader:
         ]
         # By kind and name of the field: several columns may hold parts of one field, such as the name and the id of a link.
         self.headings = {
-            **{f"{kind}.{field.name}": field.label for kind, fields in plan.fields.items() for field in fields.values()},
+            **{
+                f"{kind}.{field.name}": field.label for kind, fields in plan.fields.items() for field in fields.values()
+            },
             **{f"{column.field.kind}.{column.field.name}": column.heading for column in plan.columns},
         }
 
