@@ -71,6 +71,8 @@ class Row(NamedTuple):
     @property
     def unrecorded(self) -> str:
         """The reason why the route writes no entry of the audit log, or ""."""
+        if self.is_derived:
+            return IN_FEED
         name = f"{self.method.replace('PATCH', 'PUT')} {self.route}"
         return next((reason for pattern, reason in UNRECORDED.items() if re.fullmatch(pattern, name)), "")
 
