@@ -11,6 +11,7 @@ ARGUMENTS = {
     "user_id": 1,
     "by_id": 1,
     "blocked_at": "2026-01-01T00:00:00+00:00",
+    "erased_at": "2026-01-01T00:00:00+00:00",
     "ids": [1],
     "host_id": 1,
     "kind": "Import",
