@@ -1,4 +1,4 @@
-"""Every page without JavaScript: its language, the names and buttons of its forms, its references, and its weight."""
+"""Every page without JavaScript: its language, the names and buttons of its forms, its references, its statements, and its weight."""
 
 import gzip
 from collections.abc import Iterator
@@ -14,6 +14,8 @@ from accounts.sessions.cookies import SESSION_COOKIE
 from tests.support.every_page import PAGES, PageCase, World, page_routes, routes_listed
 from tests.support.factories import make_client
 from tests.support.pages import Visitor
+from tests.support.queries import capture_parameters
+from tests.support.tenants import unscoped_statements
 
 # The maximum transfer size of a first visit in bytes, with styles and scripts.
 MAX_BYTES = 60_000
@@ -42,7 +44,9 @@ def faults_of(case: PageCase, world: World) -> Iterator[str]:
     visitor = Visitor(world.acme.host, HTTP_ACCEPT_LANGUAGE="pl")
     if case.login:
         visitor.set_cookie(SESSION_COOKIE, world.sessions[case.login])
-    response = visitor.get(case.address(world), expect_errors=True)
+    response, statements = capture_parameters(lambda: visitor.get(case.address(world), expect_errors=True))
+    for sql in unscoped_statements(sql for sql, _ in statements):
+        yield f"a statement does not name the account: {sql}"
     if response.status_code == 303:
         response = response.follow(expect_errors=True)
     if response.status_code != case.status:

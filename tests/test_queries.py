@@ -9,6 +9,7 @@ import pytest
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_post, make_task
 from tests.support.queries import capture_queries
 from tests.support.tables import table
+from tests.support.tenants import unscoped_statements
 
 TOKEN = 1  # one statement reads the token with its user and account
 
@@ -109,3 +110,17 @@ def test_the_number_of_statements_is_independent_of_the_number_of_rows(acme):
     queries = {path: statements(acme.json(), "GET", f"/app/{path}") for path in expected}
     assert {path: len(each) - TOKEN for path, each in queries.items()} == expected, queries
     assert not any(sql.startswith("SELECT COUNT(") for each in queries.values() for sql in each)
+
+
+@table(
+    ("sql", "aliases"),
+    [
+        ("SELECT a.account_id FROM crm_client a WHERE a.id = %s", {"a"}),
+        ("SELECT * FROM crm_deal d JOIN crm_client c ON (d.account_id = c.account_id) WHERE c.id = %s", {"c", "d"}),
+        ("SELECT * FROM crm_deal d, crm_client c WHERE d.account_id = %s AND d.client_id = c.id", {"c"}),
+        ("UPDATE crm_client SET account_id = NULL WHERE id = %s", {"crm_client"}),
+        ("INSERT INTO crm_client (id) VALUES (%s)", {"crm_client"}),
+    ],
+)
+def test_it_finds_statements_without_the_account(sql, aliases):
+    assert unscoped_statements([sql]) == {sql: aliases}

@@ -9,7 +9,6 @@ from types import SimpleNamespace
 from urllib.parse import parse_qsl
 
 import pytest
-from django.apps import apps
 from django.db import connection
 
 from accounts.account.models import Account
@@ -22,7 +21,9 @@ from tests.support.fixtures import committed, make_cast, make_other
 from tests.support.forms import form_of
 from tests.support.membership import add
 from tests.support.routes import TABLE, Row, caller, routes, send
+from tests.support.queries import capture_parameters
 from tests.support.tables import undone
+from tests.support.tenants import tenant_tables, unscoped_statements
 
 Question = Callable[[SimpleNamespace, Row], None]
 
@@ -64,9 +65,7 @@ def world(filled, db):
 
 
 # The audit log has entries of failed sign-ins as well.
-TENANT_TABLES = {
-    model._meta.db_table for model in apps.get_models() if any(field.name == "account" for field in model._meta.fields)
-} - {"accounts_auditentry"}
+TENANT_TABLES = tenant_tables() - {"accounts_auditentry"}
 # A digest of the rows of each table. It leaves out the last use of tokens, which every request may change.
 SNAPSHOT = " UNION ALL ".join(
     f"""
@@ -154,6 +153,13 @@ def acts_are_in_the_audit_log(world, row):
     send(row, caller(row, world.acme.host, world.acme.alice), world.acme_ids, world.acme_ids)
     actions = list(world.acme.account.audit_entries.order_by("id").values_list("action", flat=True)[last:])
     assert bool(actions) is not bool(row.unrecorded), f"{actions}: write an entry, or the reason into UNRECORDED"
+
+
+@ask()
+def statements_name_the_account(world, row):
+    client = caller(row, world.acme.host, world.acme.alice)
+    _, statements = capture_parameters(lambda: send(row, client, world.acme_ids, world.acme_ids))
+    assert unscoped_statements(sql for sql, _ in statements) == {}
 
 
 @ask(is_guarded)
