@@ -20,8 +20,8 @@ from tests.support.fill import SECRET, fill_both
 from tests.support.fixtures import committed, make_cast, make_other
 from tests.support.forms import form_of
 from tests.support.membership import add
-from tests.support.routes import TABLE, Row, caller, routes, send
 from tests.support.queries import capture_parameters
+from tests.support.routes import TABLE, Row, caller, routes, send
 from tests.support.tables import undone
 from tests.support.tenants import tenant_tables, unscoped_statements
 

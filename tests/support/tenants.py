@@ -9,7 +9,24 @@ from collections.abc import Iterable
 from django.apps import apps
 
 # Words that may follow the name of a table that has no alias.
-NO_ALIAS = "on where set left inner join using order limit group values select for as cross default".split()
+NO_ALIAS = [
+    "on",
+    "where",
+    "set",
+    "left",
+    "inner",
+    "join",
+    "using",
+    "order",
+    "limit",
+    "group",
+    "values",
+    "select",
+    "for",
+    "as",
+    "cross",
+    "default",
+]
 # The statements that find the account of a request: that of a host, that of a token, and whether a host is taken.
 LOOK_UPS = re.compile(r"accounts_apitoken\.digest = %s|accounts_host\.name = %s")
 # The end of a comparison with a column, which may be in a row such as `(account_id, id) = (%s, %s)`.
