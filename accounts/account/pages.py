@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account, Branding
 from accounts.hosts.requests import PageRequest, UserRequest
-from accounts.layout.forms import Form, time_zone_choices
+from accounts.layout.forms import ColorInput, Form, time_zone_choices
 from accounts.layout.settings import SettingsPage
 from core.api.fields import CURRENCIES
 from core.pages.base import Page, redirect
@@ -73,8 +73,7 @@ class BrandingForm(Form):
 
     accent = forms.CharField(
         label=_("Accent colour"),
-        max_length=7,
-        widget=forms.TextInput(attrs={"type": "color"}),
+        widget=ColorInput(),
         help_text=_("Of the buttons in your e-mails. It has to be visible on white and on dark backgrounds."),
     )
     logo = forms.FileField(

@@ -66,6 +66,13 @@ def time_zone_choices() -> list[tuple[str, str]]:
     return [(name, name.replace("_", " ")) for name in names if "/" in name or name == "UTC"]
 
 
+class ColorInput(forms.ColorInput):
+    """The field of a browser for a colour. It always has a value, so HTML does not allow `required` in it."""
+
+    def use_required_attribute(self, initial: object) -> bool:
+        return False
+
+
 class LongSelect(forms.Select):
     """A select with hundreds of options, whose HTML is created once."""
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy, pgettext_lazy
 from accounts.account.api import AccountSettingsSerializer
 from accounts.account.models import MAX_REASONS
 from accounts.hosts.requests import UserRequest
-from accounts.layout.forms import Form
+from accounts.layout.forms import ColorInput, Form
 from accounts.layout.settings import SettingsPage, move_row, parse_id, write_row
 from accounts.statuses.api import OF_DEALS, PipelineSerializer, StatusSerializer
 from accounts.statuses.models import (
@@ -72,8 +72,7 @@ class StatusForm(Form):
         r"#[0-9a-fA-F]{6}\Z",
         label=gettext_lazy("Colour"),
         required=False,
-        max_length=7,
-        widget=forms.TextInput(attrs={"type": "color"}),
+        widget=ColorInput(),
     )
     closed = forms.BooleanField(
         label=gettext_lazy("Closed: nothing more to do"),

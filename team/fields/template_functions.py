@@ -33,7 +33,7 @@ def day_name(day: date) -> str:
 def time_element(moment: datetime) -> SafeString:
     """Return a time as a `<time>` element, with a short text in the format of the language."""
     text = time_text(moment, "SHORT_DATETIME_FORMAT")
-    return format_html('<time datetime="{}">{}</time>', timezone.localtime(moment).isoformat(), text)
+    return format_html('<time datetime="{}">{}</time>', timezone.localtime(moment).isoformat(timespec="seconds"), text)
 
 
 @template_filter

@@ -35,8 +35,8 @@ document.addEventListener("htmx:afterSwap", (event) => {
 // Requests that htmx sends on its own cause no notice. While the user types, the focus stays in the field.
 let unanswered = null;
 function tell(id, asking) {
-  const isTyping = asking.type === "search";
-  if (leaving || !asking.matches("a, button, form, [type=search]") || (isTyping && unanswered?.isConnected)) return;
+  const isTyping = asking.matches("[type=search], #find");
+  if (leaving || !(isTyping || asking.matches("a, button, form")) || (isTyping && unanswered?.isConnected)) return;
   const messages = document.getElementById("messages");
   messages.replaceChildren(document.getElementById(id).content.cloneNode(true));
   unanswered = messages.firstElementChild;
