@@ -18,6 +18,8 @@ class Accounts(rooms.Room):
         "attachments",
         "sessions",
         "sign_in",
+        "confirmation",
+        "closing",
         "tokens",
         "statuses",
         "account_creation",

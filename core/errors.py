@@ -8,9 +8,13 @@ from collections.abc import Iterable, Mapping
 from typing import Self
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 
 # Seconds until a client may repeat a request that failed because the database was unavailable or the service overloaded.
 RETRY_AFTER = 5
+
+# The message of all requests to a closed account.
+ACCOUNT_CLOSED = gettext_lazy("This account is closed; its owners can sign in to read why")
 
 
 class FieldErrors(Exception):

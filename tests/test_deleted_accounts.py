@@ -13,6 +13,7 @@ ARGUMENTS = {
     "blocked_at": "2026-01-01T00:00:00+00:00",
     "erased_at": "2026-01-01T00:00:00+00:00",
     "ids": [1],
+    "deletion_at": "2026-01-01T00:00:00+00:00",
     "host_id": 1,
     "kind": "Import",
     "batch_id": 1,

@@ -37,6 +37,8 @@ SCANNED_CHANGES = 50
 POLL_INTERVAL = 0.2
 # Seconds after `stop` in which requests may end. Their results are stored.
 STOP_TIMEOUT = 16
+# The time after which an endpoint of a closed account is looked at again.
+CLOSED_DELAY = timedelta(minutes=10)
 # Seconds before the next poll after an error of the database.
 ERROR_DELAY = 2
 
@@ -194,6 +196,9 @@ def prepare(leases: list[FollowerLease]) -> tuple[list[Attempt], list[FollowerLe
         if endpoint is None or not endpoint.enabled:
             Follower.objects.pause(lease.account_id, FOLLOWER, lease.key)
             continue
+        if endpoint.account.is_closed:
+            release(lease, delay=CLOSED_DELAY)
+            continue
         events = changes.get(key, [])
         event = next((event for event in events if receives(endpoint, event)), None)
         if event is None:
@@ -239,8 +244,8 @@ def next_changes(
     return found
 
 
-def release(lease: FollowerLease) -> None:
+def release(lease: FollowerLease, *, delay: timedelta = timedelta()) -> None:
     try:
-        lease.release()
+        lease.release(delay=delay)
     except LeaseLostError:
         logger.info("the lease of webhook %d was lost", lease.key)

@@ -27,7 +27,7 @@ from accounts.hosts.names import PREFIX_PATTERN, public_url
 from core.db.fields import PlainField
 from core.db.locks import LockableQuerySet
 from core.db.prepared import prepared
-from core.errors import FieldError
+from core.errors import Conflict, FieldError
 from core.rows.trimmed import TrimmedCharField
 
 # An account is new for this time. Strangers could create accounts to send spam, so some limits are lower for a new one.
@@ -35,6 +35,8 @@ NEW_ACCOUNT_AGE = timedelta(weeks=1)
 
 # Sent in the transaction that changes the currency of an account. Arguments: `account`.
 currency_changed = Signal()
+# Sent in the transaction that closes or opens an account. Arguments: `account`, and `act`, the act in the audit log.
+closing_changed = Signal()
 
 
 def random_account_id() -> int:
@@ -82,6 +84,9 @@ class Account(Audited):
     )
     MIN_TRASH_DAYS, MAX_TRASH_DAYS = 7, 365
     MIN_INACTIVE_MONTHS, MAX_INACTIVE_MONTHS = 12, 120
+    MAX_SUSPENDED_REASON = 500
+    # The time in which an owner can keep an account that is to be deleted.
+    DELETION_DELAY = timedelta(days=14)
 
     id = AccountKeyField(primary_key=True, default=random_account_id, editable=False)
     prefix = models.CharField(max_length=63, validators=[RegexValidator(PREFIX_PATTERN)])
@@ -116,6 +121,11 @@ class Account(Audited):
     resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     # The bytes of the files that the account may store. None stands for the setting FILES_QUOTA. Only operators set it.
     files_quota = models.BigIntegerField(null=True, editable=False)
+    # A closed account is one that an operator has suspended, or an owner deletes at this time (`accounts.closing`).
+    suspended_at = models.DateTimeField(null=True, editable=False)
+    # Why, for the owners.
+    suspended_reason = models.CharField(max_length=500, default="", db_default="", editable=False)
+    deletion_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -138,6 +148,61 @@ class Account(Audited):
     @property
     def is_new(self) -> bool:
         return self.created_at > timezone.now() - NEW_ACCOUNT_AGE
+
+    @property
+    def is_closed(self) -> bool:
+        """True if only the owners can use the account, and only to read why, to download it, and to keep it."""
+        return self.suspended_at is not None or self.deletion_at is not None
+
+    def suspend(self, reason: str) -> None:
+        """Close the account until `restore`. The owners read the reason. Raise FieldError if it is too long, Conflict if it is suspended."""
+        if len(reason) > self.MAX_SUSPENDED_REASON:
+            raise FieldError(
+                "reason",
+                _("is too long (maximum is {most} characters)"),
+                "too_long",
+                {"most": self.MAX_SUSPENDED_REASON},
+            )
+        self.lock_for_closing()
+        if self.suspended_at is not None:
+            raise Conflict(_("The account is suspended already"))
+        self._close("suspended", suspended_at=timezone.now(), suspended_reason=reason)
+
+    def restore(self) -> None:
+        """Open the account after `suspend`, and keep it if it is to be deleted. Raise Conflict if it is open."""
+        self.lock_for_closing()
+        if not self.is_closed:
+            raise Conflict(_("The account is open"))
+        self._close("restored", suspended_at=None, suspended_reason="", deletion_at=None)
+
+    def ask_deletion(self) -> None:
+        """Close the account, and have it deleted after `DELETION_DELAY`. Raise Conflict if it is to be deleted already."""
+        self.lock_for_closing()
+        if self.deletion_at is not None:
+            raise Conflict(_("The account is to be deleted already"))
+        self._close("deletion_asked", deletion_at=timezone.now() + self.DELETION_DELAY)
+
+    def cancel_deletion(self) -> None:
+        """Keep the account. It opens again, unless it is suspended. Raise Conflict if it is not to be deleted."""
+        self.lock_for_closing()
+        if self.deletion_at is None:
+            raise Conflict(_("The account is not to be deleted"))
+        self._close("kept", deletion_at=None)
+
+    def lock_for_closing(self) -> None:
+        """Lock the row until the transaction ends, and read its state."""
+        self.refresh_from_db(
+            fields=["suspended_at", "suspended_reason", "deletion_at"],
+            from_queryset=Account.objects.select_for_update(no_key=True),
+        )
+
+    def _close(self, act: str, **values: Any) -> None:
+        for name, value in values.items():
+            setattr(self, name, value)
+        super().save(update_fields=[*values, "updated_at"])
+        details = {"reason": self.suspended_reason} if self.suspended_reason else {}
+        self.record(act, **details)
+        closing_changed.send(Account, account=self, act=act)
 
     def lock(self) -> None:
         """Lock the row until the transaction ends."""

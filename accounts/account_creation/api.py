@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from accounts.account.api import AccountViewSet, describe_account
 from accounts.account.models import Account
 from accounts.account_creation.creation import create_account, limit_new_accounts
-from accounts.hosts.models import Host
+from accounts.hosts.models import FormerPrefix, Host
 from accounts.hosts.names import PREFIX_PATTERN, is_reserved
 from accounts.users.api import NewUserSerializer, UserSerializer, VisibleText
 from accounts.users.models import User
@@ -38,7 +38,11 @@ class Prefix(TextField):
             self.fail("form")
         if is_reserved(prefix) or prefix == settings.BASE_DOMAIN:
             self.fail("reserved")
-        if Account.objects.filter(prefix=prefix).exists() or Host.objects.filter(name=prefix).exists():
+        if (
+            Account.objects.filter(prefix=prefix).exists()
+            or Host.objects.filter(name=prefix).exists()
+            or FormerPrefix.objects.is_reserved(prefix)
+        ):
             self.fail("taken")
         return prefix
 

@@ -104,7 +104,7 @@ class Example:
 
     @property
     def is_destructive(self) -> bool:
-        return self.method == "DELETE"
+        return self.method == "DELETE" or self.id == "ask_deletion"
 
 
 def to_query_value(value: object) -> str:

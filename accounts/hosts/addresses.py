@@ -95,6 +95,8 @@ class Address:
     host: str = ""
     # The stored name of the address under BASE_DOMAIN at which the same site is shown.
     own_host: str = ""
+    # `Account.is_closed`.
+    is_closed: bool = False
 
     @property
     def site_key(self) -> tuple[int, int]:
@@ -123,14 +125,17 @@ class Address:
         return public_url(self.own_host or self.host)
 
 
+COLUMNS = ("account_id", "id", "account__prefix", "name", "account__suspended_at", "account__deletion_at")
+
+
 @prepared(name=str)
 def _find_host(name: str) -> QuerySet[Host, Any]:
-    return Host.objects.proven().filter(name=name).values_list("account_id", "id", "account__prefix", "name")
+    return Host.objects.proven().filter(name=name).values_list(*COLUMNS)
 
 
 @prepared(id=int)
 def _find_host_by_id(id: int) -> QuerySet[Host, Any]:
-    return Host.objects.filter(id=id).values_list("account_id", "id", "account__prefix", "name")
+    return Host.objects.filter(id=id).values_list(*COLUMNS)
 
 
 class HostCache:
@@ -180,13 +185,13 @@ class HostCache:
                 row = None
         if row is None:
             return None
-        account_id, host_id, prefix, name = row
+        account_id, host_id, prefix, name, *closed = row
         site_id, site_name = sites.find_at_host(account_id, host_id) or (None, "")
         own_host = own_name(prefix, host_id, name)
         if own_host != name and sites.find_at_host(account_id, 0) == (site_id, site_name):
             # The default site is shown at the account's own address.
             own_host = prefix
-        return Address(account_id, site_id, site_name, is_service_host, prefix, host, own_host)
+        return Address(account_id, site_id, site_name, is_service_host, prefix, host, own_host, any(closed))
 
 
 host_cache = HostCache()

@@ -2,11 +2,11 @@
 
 import logging
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.middleware.gzip import GZipMiddleware
 from django.urls import reverse
 from django.utils.cache import get_conditional_response
@@ -18,7 +18,7 @@ from accounts.hosts.addresses import host_cache
 from accounts.hosts.names import normalize
 from accounts.hosts.requests import TenantRequest
 from core.error_responses import error_response, share_exceeded, unavailable
-from core.errors import ShareExceeded
+from core.errors import ACCOUNT_CLOSED, ShareExceeded
 from core.http import readiness
 from core.http.errors import json_response
 from core.http.preconditions import etag_of, gzip_etag, remove_suffix
@@ -89,6 +89,26 @@ class AccountMiddleware:
         # An attribute of the backend `config.database`.
         tenant_request.commits_before = getattr(connection, "commits", None)
         return self.get_response(request)
+
+    def process_view(
+        self, request: HttpRequest, view: Callable[..., HttpResponse], args: object, kwargs: object
+    ) -> HttpResponse | None:
+        return closed(request, view) if cast(TenantRequest, request).address.is_closed else None
+
+
+def closed(request: HttpRequest, view: Any) -> HttpResponse | None:
+    """Return the response of a closed account, or None if the view of Django or DRF answers this user also then.
+
+    Owners are led to the page that says why the account is closed.
+    """
+    view_class: Any = getattr(view, "view_class", None) or getattr(view, "cls", None)
+    user = getattr(request, "user", None)
+    is_of_team = user is not None and not user.is_owner and view_class.access != "anyone"
+    if getattr(view_class, "works_when_closed", False) and not is_of_team:
+        return None
+    if user is not None and user.is_owner and request.method in ("GET", "HEAD"):
+        return HttpResponseRedirect(reverse("accounts-closing"))
+    return error_response(request, 403, message=ACCOUNT_CLOSED)
 
 
 # Only `process_response` is called, so this `get_response` is never used.

@@ -56,7 +56,7 @@ class HostQuerySet(models.QuerySet["Host"]):
         if not is_domain(name):
             if not re.match(PREFIX_PATTERN, name) or len(name) < 2:
                 raise FieldError("host", _("is not an address that a forum can have"))
-            if is_reserved(name):
+            if is_reserved(name) or FormerPrefix.objects.is_reserved(name):
                 raise FieldError("host", _("is reserved"))
         # Refuse the parent domains of the service, and IP addresses.
         if f".{base}".endswith(f".{name}") or name.rpartition(".")[2].isdigit():
@@ -179,3 +179,33 @@ class Host(Audited):
         for name, value in values.items():
             setattr(self, name, value)
         Host.objects.filter(id=self.id).update(**values)
+
+
+class FormerPrefixQuerySet(models.QuerySet["FormerPrefix"]):
+    def reserve(self, prefix: str) -> None:
+        self.create(prefix=prefix, free_at=timezone.now() + FormerPrefix.RESERVED_FOR)
+
+    def is_reserved(self, prefix: str) -> bool:
+        return self.filter(prefix=prefix, free_at__gt=timezone.now()).exists()
+
+    def outdated(self) -> Self:
+        """Return the prefixes that are free again."""
+        return self.filter(free_at__lte=timezone.now())
+
+
+class FormerPrefix(models.Model):
+    """The prefix of a deleted account. No other account gets it for a while, because links and programs still lead there."""
+
+    RESERVED_FOR = timedelta(days=90)
+
+    prefix = models.CharField(max_length=63)
+    free_at = models.DateTimeField()
+
+    objects = FormerPrefixQuerySet.as_manager()
+
+    class Meta:
+        verbose_name_plural = "former prefixes"
+        constraints = [models.UniqueConstraint(fields=["prefix"], name="former_prefix_unique")]
+
+    def __str__(self) -> str:
+        return self.prefix

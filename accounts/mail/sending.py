@@ -149,7 +149,8 @@ def make_message(
     return message
 
 
-@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE)
+# Also for a closed account, whose owners can still sign in and are told what happens to it.
+@job(time_limit=TIME_LIMIT, retry=RETRY_DELAYS, queue=MAIL_QUEUE, runs_when_closed=True)
 def send_email(*, account_id: int | None, sealed: str) -> None:
     """Send an e-mail of `send`. The worker deletes the job as soon as the mail server has accepted the e-mail."""
     account = None if account_id is None else Account.objects.filter(id=account_id).first()

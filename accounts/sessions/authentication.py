@@ -25,12 +25,16 @@ from accounts.sessions.models import Session
 from accounts.sessions.throttling import Way
 from accounts.users.models import User
 from core.db.text import is_xml_text
+from core.errors import ACCOUNT_CLOSED
 
 
 def attach_account(request: Request, user: User, account: Account, *, token_label: str | None = None) -> None:
     """Set the account of an authenticated request, its caller for the audit log, and the name of its user for the access log, which has
     no logins.
     """
+    if account.is_closed and not getattr(request.parser_context["view"], "works_when_closed", False):
+        # At a host of the account, the middleware has refused the request already.
+        raise PermissionDenied(ACCOUNT_CLOSED)
     account_request(request).account = user.account = account
     set_caller(user, token_label=token_label)
     request.META["rostrum.user"] = f"{account.prefix}#{user.id}"

@@ -62,6 +62,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
             agent=replace_non_xml(agent)[:255],
             created_at=began_at,
             seen_at=now,
+            confirmed_at=now,
             expires_at=Session.expiry(began_at, now),
         )
         user.acts_as_member = row.is_limited
@@ -130,6 +131,8 @@ class Session(TenantModel):
 
     LIFETIME = timedelta(days=30)
     MAX_LIFETIME = timedelta(days=90)
+    # The time in which the user need not confirm again that it is they.
+    CONFIRMED_FOR = timedelta(minutes=15)
     # The time after which a use of the session is stored again.
     TOUCH_INTERVAL = timedelta(hours=1)
     # The time after which a sign-in is stored again in `User.last_login`.
@@ -146,6 +149,8 @@ class Session(TenantModel):
     # The time of the sign-in, which is the same for the whole family.
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     seen_at = models.DateTimeField()
+    # When the user last confirmed that it is they (`accounts.confirmation`): the sign-in, or later.
+    confirmed_at = models.DateTimeField(null=True, editable=False)
     expires_at = models.DateTimeField()
 
     # Set by the middleware of pages: True if this request has extended the session.
@@ -168,6 +173,14 @@ class Session(TenantModel):
     def is_limited(self) -> bool:
         """True for a session at a custom domain. It has the rights of a member, even if its user is an owner."""
         return self.domain != ""
+
+    @property
+    def is_confirmed(self) -> bool:
+        return self.confirmed_at is not None and timezone.now() - self.confirmed_at < self.CONFIRMED_FOR
+
+    def confirm(self) -> None:
+        self.confirmed_at = timezone.now()
+        Session.objects.filter(pk=self.pk).update(confirmed_at=self.confirmed_at)
 
     @property
     def browser(self) -> str:

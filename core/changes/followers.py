@@ -112,9 +112,9 @@ class FollowerLease:
         """Record a failure and end the lease. The follower is due again after a delay. Raise LeaseLostError."""
         self._update(failures=models.F("failures") + 1, due_at=ClockTimestamp() + models.Value(delay))
 
-    def release(self) -> None:
-        """End the lease without an advance. The follower is due at once. Raise LeaseLostError."""
-        self._update(due_at=ClockTimestamp())
+    def release(self, *, delay: timedelta = timedelta()) -> None:
+        """End the lease without an advance. The follower is due after a delay, by default at once. Raise LeaseLostError."""
+        self._update(due_at=ClockTimestamp() + models.Value(delay))
 
     def _update(self, **values: object) -> None:
         if not self.row.update(**values):

@@ -23,7 +23,7 @@ def erase_expired_files() -> None:
         logger.info("erased %d expired files", erased)
 
 
-@job(time_slice=MAX_TIME_SLICE, retry=RetryDelays(600, 3600, 6 * 3600, 24 * 3600))
+@job(time_slice=MAX_TIME_SLICE, retry=RetryDelays(600, 3600, 6 * 3600, 24 * 3600), runs_when_closed=True)
 def erase_files_of_account(account_id: int) -> None:
     """Erase the bytes of the files of a deleted account, whose rows were deleted with it."""
     for keys in store.keys_of(str(account_id)):

@@ -7,6 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from time import monotonic
+from typing import Any
 
 from core.jobs import queue as table
 
@@ -66,6 +67,7 @@ class JobFunction:
         time_slice: float | None = None,
         period: int = 0,
         offset: int = 0,
+        runs_when_closed: bool = False,
     ) -> None:
         if not 0 < time_limit <= MAX_TIME_LIMIT:
             raise ValueError(f"the time limit of a job is between 0 and {MAX_TIME_LIMIT} seconds")
@@ -74,6 +76,7 @@ class JobFunction:
         self.signature = inspect.signature(function)
         self.time_limit, self.retry, self.queue, self.time_slice = time_limit, retry, queue, time_slice
         self.period, self.offset = period, offset
+        self.runs_when_closed = runs_when_closed
         self.__doc__ = function.__doc__
 
     def __call__(self, **arguments: object) -> object:
@@ -110,6 +113,21 @@ class JobFunction:
 
 jobs: dict[str, JobFunction] = {}
 
+# Takes the id of an account. Returns whether it is closed.
+IsClosed = Callable[[int], bool]
+
+
+class ClosedAccounts:
+    """The registered query. Until it is registered, all accounts are open."""
+
+    is_closed: IsClosed = staticmethod(lambda account_id: False)
+
+    def register(self, is_closed: IsClosed) -> None:
+        self.is_closed = is_closed
+
+
+closed_accounts = ClosedAccounts()
+
 
 class UnknownJob(Exception):
     """The code has no function of this name."""
@@ -128,18 +146,21 @@ def find_function(name: str) -> JobFunction:
 
 
 def job(
-    *, time_limit: float = 60, retry: RetryDelays | None = None, queue: str = "default", time_slice: float | None = None
+    *,
+    time_limit: float = 60,
+    retry: RetryDelays | None = None,
+    queue: str = "default",
+    time_slice: float | None = None,
+    runs_when_closed: bool = False,
 ) -> Callable[[Callable[..., object]], JobFunction]:
     """Register the decorated function as a job, in the module `jobs` of a subject, or in a module that its `registration` imports.
 
     `time_limit` is in seconds, and so is `time_slice`, after which `has_time_left` returns False. Without `retry`, a job is tried three times
-    within about ten minutes.
+    within about ten minutes. The jobs of a closed account wait until it is open again, except those that run when it is closed.
     """
-    return lambda function: _register(
-        JobFunction(
-            function, time_limit=time_limit, retry=retry or RetryDelays(10, 600), queue=queue, time_slice=time_slice
-        )
-    )
+    options: dict[str, Any] = {"time_limit": time_limit, "retry": retry or RetryDelays(10, 600), "queue": queue}
+    options |= {"time_slice": time_slice, "runs_when_closed": runs_when_closed}
+    return lambda function: _register(JobFunction(function, **options))
 
 
 def periodic_job(
@@ -150,7 +171,7 @@ def periodic_job(
     The times are counted from midnight UTC and `offset` minutes: an hourly job with the offset 5 is due at 00:05, 01:05 and so on.
     At most one such job waits. It is not retried, because the next one does the same work.
     """
-    schedule = {"period": minutes * 60, "offset": offset * 60}
+    schedule: dict[str, Any] = {"period": minutes * 60, "offset": offset * 60}
     return lambda function: _register(
         JobFunction(function, time_limit=time_limit, retry=RetryDelays(), queue=PERIODIC_QUEUE, **schedule)
     )

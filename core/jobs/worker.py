@@ -34,10 +34,16 @@ RESTART_GRACE = 5
 FREEZE_TIMEOUT = 120
 # Seconds between two attempts after an error of the database.
 DATABASE_RETRY = 1
+# Seconds after which a job of a closed account is tried again.
+CLOSED_DELAY = 600
 
 
 class WorkerLost(Exception):
     """The worker of the last attempts was killed."""
+
+
+class AccountClosed(Exception):
+    """The account of the job is closed."""
 
 
 class TimeLimitExceeded(Exception):
@@ -56,6 +62,8 @@ def run(job: Job) -> BaseException | None:
     # Retry a first attempt at once: a job is rarely the reason why its worker was killed. Delay later attempts in case it is.
     if job.is_lost and (lost > 1 or function.retry.get_delay(lost) is None):
         return WorkerLost()
+    if job.account_id and not function.runs_when_closed and registry.closed_accounts.is_closed(job.account_id):
+        return AccountClosed()
     registry.deadline.set(now + function.time_limit)
     registry.time_slice_end.set(None if function.time_slice is None else now + function.time_slice)
     try:
@@ -72,13 +80,15 @@ def run(job: Job) -> BaseException | None:
 def record(job: Job, error: BaseException | None) -> None:
     """Record the outcome of a job. Do nothing if another worker has taken it over."""
     # A claim after which the function was not called is not an attempt.
-    attempts = job.attempts - isinstance(error, WorkerLost)
+    attempts = job.attempts - isinstance(error, (WorkerLost, AccountClosed))
     if error is None:
         if not queue.finish(job):
             logger.warning("%s ended after another worker had taken it over", job)
         return
     is_permanent = isinstance(error, PermanentError)
     delay = None if is_permanent else find_function(job.name).retry.get_delay(attempts)
+    if isinstance(error, AccountClosed):
+        delay = CLOSED_DELAY
     name = type(error.__cause__ if is_permanent and error.__cause__ else error).__name__
     if not queue.fail(job, name, delay=delay, attempts=attempts):
         logger.warning("%s failed after another worker had taken it over: %s", job, name)

@@ -16,6 +16,7 @@ from team.exports.models import KINDS, Export
 
 
 class ArchivePage(SettingsPage):
+    works_when_closed = True
     template_name = "team/archives/archive.html"
     part = "archive"
     actions = {"start": "start"}

@@ -320,7 +320,7 @@ register_kind(LIST, _("List"), write_list, check_start=Export.source)
 # Jobs
 
 
-@job(time_limit=MAX_TIME_LIMIT, queue=QUEUE)
+@job(time_limit=MAX_TIME_LIMIT, queue=QUEUE, runs_when_closed=True)
 def write_export(*, account_id: int, export_id: int) -> None:
     """Write the file of an export from its beginning."""
     rows = Export.objects.running().filter(account_id=account_id, id=export_id)

@@ -162,6 +162,7 @@ def chunks_of(file: IO[bytes]) -> Iterator[bytes]:
 class ExportPage(TeamPage):
     """An export: its progress, its file, and the button that cancels or deletes it. While it runs, the page is refreshed."""
 
+    works_when_closed = True
     template_name = "team/exports/export.html"
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
@@ -184,6 +185,7 @@ class ExportPage(TeamPage):
 class ExportFilePage(TeamPage):
     """The file of an export. A program with a token gets it from `api_view`."""
 
+    works_when_closed = True
     api_view: Callable[..., HttpResponse] = None  # type: ignore[assignment]  # set by the route
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:

@@ -771,6 +771,8 @@ PAGES = [
     PageCase("app/account/trash", "alice"),
     PageCase("app/account/data", "alice"),
     PageCase("app/account/archive", "alice"),
+    PageCase("app/account/closing", "alice"),
+    PageCase("app/profile/confirm", "alice"),
     PageCase("app/account/move-in", "alice"),
     PageCase("app/account/move-in", "alice", path="/app/account/move-in?source=nolt", state="from a service"),
     PageCase("app/account/move-in", "alice", state="without an address", prepare=submit_empty_form),

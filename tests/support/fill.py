@@ -228,6 +228,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         deal_status=statuses[Status.Kind.DEAL].id,
         post_status=statuses[Status.Kind.POST].id,
         partner_key=account.partner_key,
+        prefix=account.prefix,
     )
     for resource in registry:
         if not hasattr(ids, resource.key):

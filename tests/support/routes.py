@@ -32,6 +32,7 @@ UNRECORDED = {
     "POST app/imports/<id:id>/(cancel|undo).json": "the request of the table is a conflict",
     "POST app/webhooks/<id:id>/(test|resend).json": "the log of the webhook has it",
     "POST app/account.json": "the log of the new account has it",
+    "DELETE app/account/deletion.json": "the request of the table is a conflict",
     "DELETE app/calendar_feed.json": "it only ends an access of the user themselves",
     r"[A-Z]+ app/(posts/<id:id>/follow|notifications/.*)\.json": "a preference of the user themselves",
 }
@@ -237,6 +238,10 @@ def message(ids):
     return {"message": {"post_id": ids.post, "subject": "Brand new", "text": "Hello"}}
 
 
+def deletion(ids):
+    return {"deletion": {"prefix": ids.prefix}}
+
+
 def sending(ids):
     # The draft of `fill` is to a client and a contact.
     return {"message": {"total": 2}}
@@ -301,6 +306,9 @@ TABLE = [
     Row("POST", "<category_name:category_name>", member=200),
     Row("GET", "app/account.json"),
     Row("POST", "app/account.json", account, team=201, admins_only=True),
+    Row("GET", "app/account/deletion.json", owners_only=True),
+    Row("POST", "app/account/deletion.json", deletion, owners_only=True),
+    Row("DELETE", "app/account/deletion.json", team=409, owners_only=True),
     Row("GET", "app/audit.json", owners_only=True),
     Row("GET", "app/changes.json"),
     Row("POST", "app/clients.json", client, team=201, foreign=OF_CLIENT),

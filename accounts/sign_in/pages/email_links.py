@@ -74,6 +74,7 @@ class EmailLinkPage(Page):
 class EmailSent(Page):
     """The page after a form that sends a link. It is the same for all e-mail addresses."""
 
+    works_when_closed = True
     template_name = "accounts/sign_in/email_sent.html"
     # The purpose of the link, and the route of the form.
     purpose = retry_route = ""
@@ -98,6 +99,7 @@ def render_invalid_link(page: Page, retry_route: str = "", *, unsubscribes: bool
 class PasswordReset(Page):
     """The page that sends a link to set another password. The link works once, within a day."""
 
+    works_when_closed = True
     template_name = "accounts/sign_in/password_reset.html"
 
     def get(self, request: PageRequest) -> HttpResponse:
@@ -135,6 +137,7 @@ class SetPasswordForm(Form):
 
 
 class PasswordResetConfirm(EmailLinkPage):
+    works_when_closed = True
     template_name = "accounts/sign_in/password_reset_confirm.html"
     purpose, retry_route = PASSWORD, "accounts-password"
 

@@ -87,6 +87,8 @@ class VisitorPage(Page):
 
 
 class SignOut(Page):
+    works_when_closed = True
+
     def post(self, request: PageRequest) -> HttpResponse:
         if request.session is not None:
             request.session.end()
@@ -100,6 +102,8 @@ class SignOut(Page):
 
 class ChangeLanguage(Page):
     """The action that changes the language of the pages. It stores the language in a cookie, and for a user also in the profile."""
+
+    works_when_closed = True
 
     def post(self, request: PageRequest) -> HttpResponse:
         response = redirect(safe_path(request, request.POST.get("next")))
@@ -146,6 +150,7 @@ class SignInForm(LoginForm):
 
 
 class SignIn(Page):
+    works_when_closed = True
     template_name = "accounts/sign_in/sign_in.html"
 
     def get(self, request: PageRequest) -> HttpResponse:
@@ -313,6 +318,7 @@ class CodePage(Page):
 class SignInWithCode(CodeRequestPage, VisitorPage):
     """The page that sends a code to sign in with. After signing in, the user returns to the page `next`."""
 
+    works_when_closed = True
     template_name = "accounts/sign_in/sign_in_with_code.html"
 
     def get(self, request: PageRequest) -> HttpResponse:
@@ -330,6 +336,8 @@ class SignInWithCode(CodeRequestPage, VisitorPage):
 
 class EnterCode(CodePage, VisitorPage):
     """The page for the code. The right code signs the user in."""
+
+    works_when_closed = True
 
     def retry_path(self) -> str:
         target = safe_path(self.request, self.request.POST.get("next") or self.request.GET.get("next"))

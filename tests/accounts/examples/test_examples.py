@@ -43,6 +43,7 @@ KINDS_OF_IDS = (
 )
 # Only a partner may create accounts; no bulk change or message is running; the import is not started; a message is sent with its own number of recipients.
 NOT_RUNNABLE = (
+    "ask_deletion",
     "create_account",
     "cancel_bulk_change",
     "cancel_import",

@@ -1,0 +1,12 @@
+from django.utils.translation import gettext_lazy as _
+
+from accounts.audit import actions
+from accounts.closing import deletion  # noqa: F401  # it registers jobs and a receiver
+from accounts.hosts.requests import is_owner
+from core.pages.navigation import MenuEntry, register
+
+actions.register("account", _("Account"), "suspended", "restored", "deletion_asked", "kept")
+register(
+    "settings",
+    MenuEntry("closing", _("Delete the account"), "accounts-closing", "trash-2", order=99, is_shown=is_owner),
+)
