@@ -185,6 +185,7 @@ MIDDLEWARE = [
     # After the static files: a browser requests many of them at a time.
     "accounts.hosts.middleware.RequestShareMiddleware",
     "accounts.sessions.middleware.PagesMiddleware",
+    "accounts.second_factor.middleware.SecondFactorMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]

@@ -833,6 +833,7 @@ CREATE TABLE public.accounts_account (
     deletion_at timestamp with time zone,
     suspended_at timestamp with time zone,
     suspended_reason character varying(500) DEFAULT ''::character varying NOT NULL,
+    second_factor_roles text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
 );
 
@@ -982,6 +983,20 @@ CREATE TABLE public.accounts_pipeline (
 );
 ALTER TABLE ONLY public.accounts_pipeline ALTER COLUMN account_id SET (n_distinct=2);
 
+CREATE TABLE public.accounts_secondfactor (
+    id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    kind character varying(255) NOT NULL,
+    name character varying(255) NOT NULL,
+    key bytea NOT NULL,
+    credential_id bytea,
+    counter bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.accounts_secondfactor ALTER COLUMN account_id SET (n_distinct=2);
+
 CREATE TABLE public.accounts_session (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -993,7 +1008,8 @@ CREATE TABLE public.accounts_session (
     created_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    confirmed_at timestamp with time zone
+    confirmed_at timestamp with time zone,
+    is_verified boolean DEFAULT false NOT NULL
 );
 ALTER TABLE ONLY public.accounts_session ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -1088,7 +1104,8 @@ CREATE TABLE public.accounts_user (
     search_text text DEFAULT ''::text NOT NULL,
     search_words tsvector DEFAULT ''::tsvector NOT NULL,
     erased_at timestamp with time zone,
-    erasure_notice_at timestamp with time zone
+    erasure_notice_at timestamp with time zone,
+    second_factor_at timestamp with time zone
 );
 ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -2297,6 +2314,9 @@ ALTER TABLE ONLY public.accounts_invitation
 ALTER TABLE ONLY public.accounts_pipeline
     ADD CONSTRAINT accounts_pipeline_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.accounts_secondfactor
+    ADD CONSTRAINT accounts_secondfactor_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.accounts_session
     ADD CONSTRAINT accounts_session_pkey PRIMARY KEY (account_id, id);
 
@@ -3010,6 +3030,10 @@ CREATE INDEX revenue_change_of_account ON public.team_revenuechange USING btree 
 
 CREATE INDEX savedview_shared ON public.team_savedview USING btree (account_id, resource, "position", id) WHERE shared;
 
+CREATE UNIQUE INDEX secondfactor_credential_unique ON public.accounts_secondfactor USING btree (account_id, credential_id) WHERE (credential_id IS NOT NULL);
+
+CREATE INDEX secondfactor_of_user ON public.accounts_secondfactor USING btree (account_id, user_id, kind);
+
 CREATE INDEX session_of_user ON public.accounts_session USING btree (account_id, user_id);
 
 CREATE INDEX sort_key_by_activity ON public.forum_postsortkey USING btree (account_id, category_id, visibility, updated_at, id) WHERE (category_id IS NOT NULL);
@@ -3222,6 +3246,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_invitation FOR EACH ROW 
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_pipeline FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_secondfactor FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_session FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_signincode FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -3345,6 +3371,9 @@ ALTER TABLE ONLY public.accounts_invitation
 
 ALTER TABLE ONLY public.accounts_pipeline
     ADD CONSTRAINT accounts_pipeline_account_id_f5bf396e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_secondfactor
+    ADD CONSTRAINT accounts_secondfacto_account_id_f322ed99_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.accounts_session
     ADD CONSTRAINT accounts_session_account_id_13077c3e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

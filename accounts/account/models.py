@@ -80,7 +80,7 @@ class Account(Audited):
     audit_group = "account"
     audited = (
         *("name", "time_zone", "language", "currency", "agents_see", "confirms_user_links", "link_guests_by_email"),
-        *("won_reasons", "lost_reasons", "trash_days", "inactive_member_months"),
+        *("won_reasons", "lost_reasons", "trash_days", "inactive_member_months", "second_factor_roles"),
     )
     MIN_TRASH_DAYS, MAX_TRASH_DAYS = 7, 365
     MIN_INACTIVE_MONTHS, MAX_INACTIVE_MONTHS = 12, 120
@@ -117,6 +117,8 @@ class Account(Audited):
     trash_days = models.SmallIntegerField(default=30, db_default=30)
     # After this time without use, members are erased (`accounts.erasure.inactivity`). None keeps them.
     inactive_member_months = models.SmallIntegerField(null=True)
+    # The roles whose users need a second factor (`accounts.factors`).
+    second_factor_roles = ArrayField(models.TextField(), default=list, db_default=[])
     # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
     resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     # The bytes of the files that the account may store. None stands for the setting FILES_QUOTA. Only operators set it.

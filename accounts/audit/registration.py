@@ -23,6 +23,7 @@ register(
     "user",
     _("User"),
     *("created", "role_changed", "group_changed", "deactivated", "reactivated", "blocked", "unblocked"),
+    *("app_added", "passkey_added", "factor_removed", "factors_reset", "recovery_codes_made"),
     *("erased", "sessions_ended", "password_changed", "password_reset", "email_changed", "login_changed"),
 )
 

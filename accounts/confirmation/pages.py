@@ -78,7 +78,7 @@ class ConfirmationForm(Form):
 class ConfirmPage(Page):
     request: UserRequest
     access = "user"
-    works_when_closed = True
+    works_when_closed = works_without_second_factor = True
     template_name = "accounts/confirmation/confirm.html"
 
     def get(self, request: UserRequest) -> HttpResponse:

@@ -107,7 +107,7 @@ def closed(request: HttpRequest, view: Any) -> HttpResponse | None:
     if getattr(view_class, "works_when_closed", False) and not is_of_team:
         return None
     if user is not None and user.is_owner and request.method in ("GET", "HEAD"):
-        return HttpResponseRedirect(reverse("accounts-closing"))
+        return HttpResponseRedirect(reverse("accounts-closing"), status=303)
     return error_response(request, 403, message=ACCOUNT_CLOSED)
 
 

@@ -8,7 +8,7 @@ permissions follow the current rows.
 import base64
 import binascii
 import re
-from typing import cast
+from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import CsrfViewMiddleware
@@ -22,10 +22,13 @@ from accounts.hosts.requests import AccountRequest
 from accounts.sessions import passwords, throttling
 from accounts.sessions.cookies import SESSION_COOKIE
 from accounts.sessions.models import Session
-from accounts.sessions.throttling import Way
+from accounts.sessions.throttling import RefusalReason, Way, log_refusal
 from accounts.users.models import User
 from core.db.text import is_xml_text
 from core.errors import ACCOUNT_CLOSED
+
+# Told only after the right password.
+NEEDS_TOKEN = "This user has a second factor: send an api_token as the password"  # noqa: S105  # a message
 
 
 def attach_account(request: Request, user: User, account: Account, *, token_label: str | None = None) -> None:
@@ -68,6 +71,8 @@ class SessionAuthentication(BaseAuthentication):
         session = Session.objects.find_by_secret(account_id, secret, domain="")
         if session is None:
             return None
+        if session.lacks_second_factor:
+            raise PermissionDenied("This account requires a second factor: set one up in your profile")
         attach_account(request, session.user, session.account)
         return session.user, None
 
@@ -102,7 +107,7 @@ def is_cross_origin(request: HttpRequest) -> bool:
 class BasicAuthentication(BaseAuthentication):
     """HTTP Basic with a login or an e-mail, and a password (RFC 7617)."""
 
-    def authenticate(self, request: Request) -> tuple[User, None] | None:
+    def authenticate(self, request: Request) -> tuple[User, Any] | None:
         scheme, _, encoded = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
         if scheme.lower() != "basic":
             return None
@@ -123,11 +128,20 @@ class BasicAuthentication(BaseAuthentication):
         user, account_id = None, cast(int, account_request(request).address.account_id)
         if colon and 0 < len(name) <= 255 and is_xml_text(name):
             user = User.objects.find_by_login(account_id, name)
+        if user is not None and (auth := self.accept_token(request, user, password)) is not None:
+            return user, auth
         attempt = throttling.LoginAttempt(request, account_id, name, Way.BASIC)
         if not passwords.verify(user, password, attempt=attempt) or user is None:
             raise AuthenticationFailed
+        if user.second_factor_at is not None or user.role in user.account.second_factor_roles:
+            log_refusal(request, Way.BASIC, RefusalReason.NEEDS_TOKEN, user=user)
+            raise PermissionDenied(NEEDS_TOKEN)
         attach_account(request, user, user.account)
         return user, None
+
+    def accept_token(self, request: Request, user: User, password: str) -> Any:
+        """Return the token of the user that is sent as the password, or None. A subclass knows tokens."""
+        return None
 
     def authenticate_header(self, request: Request) -> str:
         if "HTTP_X_CSRFTOKEN" in request.META:

@@ -25,6 +25,9 @@ HANDOVER_COOKIE = f"{settings.COOKIE_PREFIX}handover"
 CODE_COOKIE = f"{settings.COOKIE_PREFIX}code"
 # The users who have signed in in this browser before.
 KNOWN_BROWSER_COOKIE = f"{settings.COOKIE_PREFIX}known"
+# Who has signed in with the first factor, and the challenge for a passkey (`accounts.second_factor`).
+FIRST_FACTOR_COOKIE = f"{settings.COOKIE_PREFIX}first-factor"
+PASSKEY_COOKIE = f"{settings.COOKIE_PREFIX}passkey"
 # The API token that a user created during this visit (`accounts.tokens.pages`).
 VISIT_TOKEN_COOKIE = f"{settings.COOKIE_PREFIX}token"
 # The signed and sealed cookies that the service sets are shorter.

@@ -40,7 +40,7 @@ SYSTEMS = (
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def start(
-        self, user: User, *, agent: str = "", family: UUID | None = None, domain: str = ""
+        self, user: User, *, agent: str = "", family: UUID | None = None, domain: str = "", is_verified: bool = False
     ) -> tuple["Session", str]:
         """Start a session of the user. Return the session and the secret for the cookie.
 
@@ -63,6 +63,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
             created_at=began_at,
             seen_at=now,
             confirmed_at=now,
+            is_verified=is_verified,
             expires_at=Session.expiry(began_at, now),
         )
         user.acts_as_member = row.is_limited
@@ -151,6 +152,8 @@ class Session(TenantModel):
     seen_at = models.DateTimeField()
     # When the user last confirmed that it is they (`accounts.confirmation`): the sign-in, or later.
     confirmed_at = models.DateTimeField(null=True, editable=False)
+    # True if the user has signed in with two factors.
+    is_verified = models.BooleanField(default=False, db_default=False)
     expires_at = models.DateTimeField()
 
     # Set by the middleware of pages: True if this request has extended the session.
@@ -177,6 +180,11 @@ class Session(TenantModel):
     @property
     def is_confirmed(self) -> bool:
         return self.confirmed_at is not None and timezone.now() - self.confirmed_at < self.CONFIRMED_FOR
+
+    @property
+    def lacks_second_factor(self) -> bool:
+        """True if the account requires a second factor of the user, who has signed in without one. `user` and `account` are known."""
+        return not self.is_verified and not self.is_limited and self.user.role in self.account.second_factor_roles
 
     def confirm(self) -> None:
         self.confirmed_at = timezone.now()

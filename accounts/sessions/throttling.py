@@ -85,6 +85,26 @@ def _code_keys(request: PageRequest) -> list[tuple[str, int]]:
     return [(hashed_key("code", network), factor) for network, factor in counted_networks(client_address_of(request))]
 
 
+def count_second_factor(request: PageRequest, user: User) -> None:
+    """Count an attempt of a user to enter a second factor. Raise Throttled beyond FAILED_LOGIN_LIMIT.
+
+    Only people who know the password or read the e-mails of the user can use up these attempts.
+    """
+    if settings.FAILED_LOGIN_LIMIT:
+        enforce_limit(request, hit(_second_factor_key(user), settings.FAILED_LOGIN_LIMIT, HOUR))
+
+
+def refund_second_factor(request: PageRequest, user: User) -> None:
+    """Undo `count_second_factor` after the right code."""
+    if settings.FAILED_LOGIN_LIMIT:
+        increment(_second_factor_key(user), -1, HOUR)
+        request.limit_status = None
+
+
+def _second_factor_key(user: User) -> str:
+    return hashed_key("second-factor", user.account_id, user.id)
+
+
 def count_wrong_token(request: AnyRequest) -> None:
     """Count a wrong token of the client address. Raise Throttled beyond FAILED_LOGIN_LIMIT.
 
@@ -116,6 +136,9 @@ class Way(StrEnum):
     SIGN_UP = "sign_up"
     INVITATION = "invitation"
     HANDOVER = "handover"
+    # A password or a code by e-mail and then a second factor, and a passkey, which is two factors.
+    SECOND_FACTOR = "second_factor"
+    PASSKEY = "passkey"
     # The current password or a code, which a page asks of a user who is signed in.
     CONFIRMATION = "confirmation"
     # The APIs. An accepted password is logged when it is checked, which is at most every five minutes in a process.
@@ -132,6 +155,8 @@ class RefusalReason(StrEnum):
     WRONG_CODE = "wrong_code"
     EXPIRED_CODE = "expired_code"
     INVALID_LINK = "invalid_link"
+    NEEDS_TOKEN = "needs_token"  # noqa: S105  # the name of a reason
+    INVALID_PASSKEY = "invalid_passkey"  # the name of a reason
     INVALID_TOKEN = "invalid_token"  # noqa: S105  # the name of a reason
     NOT_ADMITTED = "not_admitted"
     TOO_MANY = "too_many"

@@ -12,7 +12,7 @@ from accounts.hosts.addresses import host_cache
 from accounts.hosts.names import normalize
 from accounts.hosts.requests import TenantRequest
 from accounts.sessions import throttling
-from accounts.sessions.authentication import account_request, attach_account
+from accounts.sessions.authentication import BasicAuthentication, account_request, attach_account
 from accounts.sessions.cookies import SESSION_COOKIE
 from accounts.sessions.models import Session
 from accounts.sessions.throttling import RefusalReason, Way, log_refusal
@@ -72,6 +72,20 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="account"'
+
+
+class BasicOrTokenAuthentication(BasicAuthentication):
+    """HTTP Basic whose password may be a token of the user, which users with a second factor need."""
+
+    def accept_token(self, request: Request, user: User, password: str) -> APIToken | None:
+        if not password.endswith(f"/{user.account.prefix}") or len(password) > APIToken.MAX_LENGTH:
+            return None
+        row = APIToken.objects.find_by_token(password)
+        if row is None or (row.account_id, row.user_id) != (user.account_id, user.id):
+            return None
+        row.touch()
+        attach_account(request, user, row.account, token_label=row.label)
+        return row
 
 
 def find_account_of_upload(request: HttpRequest) -> int | None:

@@ -324,6 +324,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     erased_at = models.DateTimeField(null=True, editable=False)
     # When the member was told that they will be erased, because they are inactive (`accounts.erasure.inactivity`).
     erasure_notice_at = models.DateTimeField(null=True, editable=False)
+    # Since when the user has a second factor (`accounts.factors`), which signing in then demands.
+    second_factor_at = models.DateTimeField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -79,7 +79,7 @@ def register_panel(page: str, render: Renderer) -> None:
     """Add a panel to a page.
 
     The page is `post`, the page of a suggestion for the team, `user`, the page of a user in the settings, or `suggestions`, a list of
-    suggestions, whose "row" are the parameters of the list.
+    suggestions, whose "row" are the parameters of the list, or `sign-in`, whose "row" is the path of the page after it.
     """
     _panels[page].append(render)
 

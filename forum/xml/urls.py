@@ -53,6 +53,8 @@ def page_or_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
             return redirect(route)
         return view(request, *args, **kwargs)
 
+    # For the middleware, which asks the class who may open the page.
+    choose.view_class = page.view_class  # type: ignore[attr-defined]
     choose.page = page  # type: ignore[attr-defined]  # for the tests of access
     return choose
 

@@ -17,8 +17,9 @@ from accounts.account.models import Account
 from accounts.hosts.api import APIRequest
 from accounts.roles.models import ASSIGNABLE
 from accounts.roles.permissions import IsAuthenticated
-from accounts.sessions.authentication import BasicAuthentication, SessionAuthentication
+from accounts.sessions.authentication import SessionAuthentication
 from accounts.statuses.models import Status
+from accounts.tokens.authentication import BasicOrTokenAuthentication
 from accounts.users.api import NewUserSerializer
 from accounts.users.models import PRIVATE_NAMES, User
 from core.api.fields import MISSING, ChoiceField, RelatedField, TextField, long_text_field
@@ -91,7 +92,7 @@ class MayReadForum(BasePermission):
 class XMLViewSet(TenantViewSet):
     account: Account
     request: APIRequest
-    authentication_classes = [BasicAuthentication, SessionAuthentication]
+    authentication_classes = [BasicOrTokenAuthentication, SessionAuthentication]
     permission_classes = [IsAuthenticated, MayReadForum]
     parser_classes = [XMLParser]
     renderer_classes = [XMLRenderer]

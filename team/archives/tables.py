@@ -127,7 +127,7 @@ TABLES: dict[str, ArchivedTable] = {
         "accounts.Account",
         # New accounts have lower limits, so an import must not make an account older.
         {
-            OWN: "id prefix from_partner files_quota suspended_at suspended_reason deletion_at created_at updated_at",
+            OWN: "id prefix from_partner files_quota second_factor_roles suspended_at suspended_reason deletion_at created_at updated_at",
             SECRET: "partner_key",
             DERIVED: "resources_with_fields",
         },
@@ -143,7 +143,7 @@ TABLES: dict[str, ArchivedTable] = {
     "groups": ArchivedTable("accounts.Group"),
     "users": ArchivedTable(
         "accounts.User",
-        {SECRET: "password", NOTIFIED: "unread_notifications erasure_notice_at"},
+        {SECRET: "password second_factor_at", NOTIFIED: "unread_notifications erasure_notice_at"},
         replaced={"role": {"owner": "admin"}},
         checks={**OF_READER, "login": lambda login: re.fullmatch(User.LOGIN_PATTERN, login) is not None},
     ),
@@ -195,7 +195,8 @@ TABLES: dict[str, ArchivedTable] = {
 
 # The other tables with rows of accounts, by the reason.
 LEFT_OUT: dict[str, str] = {
-    SECRET: "accounts_apitoken accounts_handover accounts_invitation accounts_session accounts_signincode team_calendarfeed",
+    SECRET: "accounts_apitoken accounts_handover accounts_invitation accounts_secondfactor accounts_session accounts_signincode"
+    " team_calendarfeed",
     LOG: "core_change core_follower core_idempotentanswer core_job forum_votechange team_revenuechange",
     NOTIFIED: "forum_activity forum_notification",
     "it is continued or undone in the installation that began it": "team_import team_importfault team_importkey team_importrow"

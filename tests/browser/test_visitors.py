@@ -28,7 +28,7 @@ def test_signing_in_and_out(acme, browse):
     page.get_by_role("link", name="Sign in").click()
     page.get_by_label("Login or e-mail").fill("carol")
     page.get_by_label("Password").fill("wrong")
-    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign in", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("The login or the password is wrong.")
     expect(page.get_by_label("Login or e-mail")).to_have_value("carol")
     sign_in(page, acme.carol)

@@ -27,7 +27,11 @@ FLAGS = (
 
 @contextlib.contextmanager
 def running(port: int, *, domain: str = "example.test") -> Iterator[Browser]:
-    rules = f"--host-resolver-rules=MAP {domain} 127.0.0.1:{port}, MAP *.{domain} 127.0.0.1:{port}, MAP * ~NOTFOUND"
+    # Browsers have passkeys on https, and at hosts of localhost.
+    hosts = [domain, f"*.{domain}", "*.localhost"]
+    rules = "--host-resolver-rules=" + ", ".join(
+        [*(f"MAP {host} 127.0.0.1:{port}" for host in hosts), "MAP * ~NOTFOUND"]
+    )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=[*FLAGS, rules])
         try:

@@ -772,6 +772,12 @@ PAGES = [
     PageCase("app/account/data", "alice"),
     PageCase("app/account/archive", "alice"),
     PageCase("app/account/closing", "alice"),
+    PageCase("app/account/sign-in", "alice"),
+    PageCase(
+        "app/account/users/<id:id>/factors", "alice", path=lambda world: f"/app/account/users/{world.bob.id}/factors"
+    ),
+    PageCase("app/profile/factors", "carol"),
+    PageCase("app/sign-in/second", path="/app/sign-in/second"),
     PageCase("app/profile/confirm", "alice"),
     PageCase("app/account/move-in", "alice"),
     PageCase("app/account/move-in", "alice", path="/app/account/move-in?source=nolt", state="from a service"),

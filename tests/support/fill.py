@@ -113,6 +113,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     account.users.filter(id=user.id).update(group_id=group.id)
     session, _secret = Session.objects.start(user, agent=label)
     Handover.objects.begin(session, host=host.name)
+    account.second_factors.create(user_id=user.id, kind="passkey", name=label, key=b"key", credential_id=b"id")
     SignInCode.objects.make(account, f"{label}@example.com")
     owner = account.users.get(role=User.Role.OWNER)
     commented = account.activities.filter(post_id=post.id, kind="comment").first()

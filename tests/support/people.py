@@ -17,7 +17,7 @@ from tests.support.letters import link_in
 def sign_in(page: Page, user: User) -> None:
     page.get_by_label("Login or e-mail").fill(user.login)
     page.get_by_label("Password").fill(PASSWORD)
-    page.locator("main").get_by_role("button", name="Sign in").click()
+    page.locator("main").get_by_role("button", name="Sign in", exact=True).click()
 
 
 def type_in(field: Locator, text: str) -> None:

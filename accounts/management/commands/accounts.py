@@ -9,6 +9,7 @@ from django.db.models.functions import Coalesce
 
 from accounts.account.models import Account
 from accounts.audit.origin import Interface, Origin, called_from
+from accounts.factors.models import SecondFactor
 from accounts.users.models import User
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
@@ -18,7 +19,15 @@ ACTS: dict[str, Callable[[Account, dict[str, Any]], None]] = {
     "suspend": lambda account, options: account.suspend(options["reason"]),
     "restore": lambda account, options: account.restore(),
     "delete": lambda account, options: account.ask_deletion(),
+    "reset-second-factor": lambda account, options: reset_second_factor(account, options["login"]),
 }
+
+
+def reset_second_factor(account: Account, login: str) -> None:
+    user = User.objects.find_by_login(account.id, login)
+    if user is None:
+        raise CommandError(f"No user has the login {login}")
+    SecondFactor.objects.reset(user, by=None)
 
 
 def usage() -> QuerySet[Account]:
@@ -49,7 +58,7 @@ def describe(account: Any) -> dict[str, Any]:
 
 
 class Command(BaseCommand):
-    help = "List the accounts, or suspend, restore or delete one. Each act is in the audit log of the account."
+    help = "List the accounts, suspend, restore or delete one, or reset a second factor. Each act is in the audit log of the account."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parsers = parser.add_subparsers(dest="act", required=True)
@@ -59,11 +68,14 @@ class Command(BaseCommand):
         for act, text in (
             ("suspend", "close an account until it is restored; nothing is lost"),
             ("restore", "open an account that is suspended or to be deleted"),
+            ("reset-second-factor", "remove the authenticator app, the passkeys and the recovery codes of a user"),
             ("delete", f"close an account, and delete it for good after {Account.DELETION_DELAY.days} days"),
         ):
             acting = parsers.add_parser(act, help=text)
             acting.add_argument("prefix", help="the prefix of the account")
             acting.add_argument("--json", **common)
+            if act == "reset-second-factor":
+                acting.add_argument("login", help="the login or the e-mail of the user")
             if act == "suspend":
                 acting.add_argument("--reason", default="", help="what the owners read, at most 500 characters")
 

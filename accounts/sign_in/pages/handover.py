@@ -134,7 +134,7 @@ class FinishHandover(HandoverPage):
         if request.user is None:
             session = Handover.objects.use(request.account.id, self.token, host=request.address.host, nonce=nonce)
             if session is not None:
-                sign_in(request, response, session.user, family=session.family)
+                sign_in(request, response, session.user, family=session.family, is_verified=session.is_verified)
             else:
                 log_refusal(request, Way.HANDOVER, RefusalReason.INVALID_LINK)
         return response

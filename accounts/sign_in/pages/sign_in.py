@@ -4,6 +4,7 @@ The pages never show whether an e-mail address belongs to a user. Each address g
 apps can derive pages from `CodeRequestPage` and `CodePage`, to act for the user after a correct code.
 """
 
+import hmac
 from datetime import timedelta
 from typing import Any, cast
 from uuid import UUID
@@ -15,6 +16,8 @@ from django.db import transaction
 from django.http import HttpResponse, QueryDict
 from django.middleware.csrf import rotate_token
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import get_language, gettext_lazy, override
 from django.utils.translation import gettext as _
 
@@ -24,6 +27,8 @@ from accounts.mail import sending as mail
 from accounts.sessions import passwords, throttling
 from accounts.sessions.cookies import (
     CODE_COOKIE,
+    FIRST_FACTOR_COOKIE,
+    MAX_COOKIE_LENGTH,
     SESSION_COOKIE,
     VISIT_TOKEN_COOKIE,
     delete_cookie,
@@ -44,28 +49,48 @@ from core.errors import Throttled
 from core.pages.base import Page, redirect, safe_path
 from core.pages.formatting import LANGUAGE_COOKIE
 from core.pages.navigation import home_path, start_path
+from core.sealing import SealError, seal, unseal
 
+# The time in which the second factor has to be entered.
+FIRST_FACTOR, FIRST_FACTOR_LIFETIME = "first factor", timedelta(minutes=10)
+# The ways after which no second factor is asked for. The session at the source of a hand-over had it.
+WITH_SECOND_FACTOR = (Way.HANDOVER, Way.SECOND_FACTOR, Way.PASSKEY)
 LANGUAGE_LIFETIME = timedelta(days=365)
 
 
 def sign_in(
-    request: PageRequest, response: HttpResponse, user: User, *, way: Way = Way.HANDOVER, family: UUID | None = None
+    request: PageRequest,
+    response: HttpResponse,
+    user: User,
+    *,
+    way: Way = Way.HANDOVER,
+    family: UUID | None = None,
+    is_verified: bool | None = None,
 ) -> HttpResponse:
     """Start a session of the user, end the browser's previous one, and return the response with the session cookie.
+
+    For a user with a second factor, a redirect to the page that asks for it is returned instead, unless `way` is one with two factors.
 
     A user who has not signed in in this browser before gets an e-mail about it, unless one says already that the password was changed.
 
     At a custom domain, the session and `user` have the rights of a member. A redirect to the home page becomes one to the page at which the
     user starts. `family` is that of the session at another host from which this one is handed over, to the page that the user has chosen.
     """
+    if user.second_factor_at is not None and way not in WITH_SECOND_FACTOR:
+        return ask_second_factor(request, response, user)
     if request.session is not None:
         request.session.end()
     agent, domain = request.headers.get("User-Agent", ""), request.address.domain
     with transaction.atomic():
-        row, secret = Session.objects.start(user, agent=agent, family=family, domain=domain)
+        is_verified = user.second_factor_at is not None if is_verified is None else is_verified
+        row, secret = Session.objects.start(user, agent=agent, family=family, domain=domain, is_verified=is_verified)
         log_sign_in(request, user, way)
     set_cookie(response, SESSION_COOKIE, secret, Session.LIFETIME)
-    if way in (Way.PASSWORD, Way.CODE) and not user.is_new and not find_browser(request, user.id):
+    if (
+        way in (Way.PASSWORD, Way.CODE, *WITH_SECOND_FACTOR[1:])
+        and not user.is_new
+        and not find_browser(request, user.id)
+    ):
         email_new_browser(user, request, row)
     remember_browser(request, response, user)
     # Another person may have seen the CSRF token in a page before the sign-in.
@@ -73,6 +98,42 @@ def sign_in(
     if family is None and response.headers.get("Location") == home_path():
         response.headers["Location"] = start_path(request.account, user)
     return response
+
+
+def ask_second_factor(request: PageRequest, response: HttpResponse, user: User) -> HttpResponse:
+    """Store in the browser who has signed in with the first factor, and return a redirect to the page for the second one."""
+    # That the user is signed in is not true yet.
+    list(messages.get_messages(request))
+    values = [request.account.id, user.id, proof_of_password(user), response.headers.get("Location", "/")]
+    sealed = seal([*values, int(timezone.now().timestamp())], FIRST_FACTOR)
+    asking = redirect("accounts-second-factor")
+    asking.cookies = response.cookies
+    set_cookie(asking, FIRST_FACTOR_COOKIE, sealed, FIRST_FACTOR_LIFETIME)
+    return asking
+
+
+def read_first_factor(request: PageRequest) -> tuple[User | None, str]:
+    """Return the user who has signed in with the first factor in this browser, or None, and the page to show in the end.
+
+    A change of the password ends the first step.
+    """
+    try:
+        sealed = request.COOKIES.get(FIRST_FACTOR_COOKIE, "")[:MAX_COOKIE_LENGTH]
+        account_id, user_id, proof, target, at = unseal(sealed, FIRST_FACTOR)
+    except SealError:
+        return None, "/"
+    is_old = timezone.now().timestamp() - at > FIRST_FACTOR_LIFETIME.total_seconds()
+    if account_id != request.account.id or is_old:
+        return None, "/"
+    user = User.objects.filter(account_id=account_id, id=user_id, is_active=True).first()
+    if user is None or not hmac.compare_digest(proof_of_password(user), proof):
+        return None, "/"
+    user.account = request.account
+    return user, target
+
+
+def proof_of_password(user: User) -> str:
+    return salted_hmac(FIRST_FACTOR, user.password).hexdigest()[:32]
 
 
 class VisitorPage(Page):
@@ -87,7 +148,7 @@ class VisitorPage(Page):
 
 
 class SignOut(Page):
-    works_when_closed = True
+    works_when_closed = works_without_second_factor = True
 
     def post(self, request: PageRequest) -> HttpResponse:
         if request.session is not None:
@@ -103,7 +164,7 @@ class SignOut(Page):
 class ChangeLanguage(Page):
     """The action that changes the language of the pages. It stores the language in a cookie, and for a user also in the profile."""
 
-    works_when_closed = True
+    works_when_closed = works_without_second_factor = True
 
     def post(self, request: PageRequest) -> HttpResponse:
         response = redirect(safe_path(request, request.POST.get("next")))

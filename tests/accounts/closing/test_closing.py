@@ -89,6 +89,9 @@ def test_owners_delete_and_keep_the_account(acme):
     host_cache.clear()
     assert read(owner.get(PATH)) == {"suspended_at": None, "deletion_at": None, "suspended_reason": ""}
     assert acme.json().get("/app/clients.json").status_code == 200
+    assert read(owner.post(PATH, json={"deletion": {"prefix": "acme"}}))["deletion_at"] is not None
+    host_cache.clear()
+    assert read(owner.delete(PATH))["deletion_at"] is None
     # The jobs of the former deletion do nothing.
     run_jobs(later=timedelta(days=15))
     assert Account.objects.filter(id=acme.account.id).exists()
@@ -151,6 +154,18 @@ def test_tokens_at_the_host_of_the_service_are_refused(acme):
 def test_it_rejects_acts_that_do_not_fit(acme, call, error):
     with pytest.raises(error):
         call(acme.account)
+
+
+def test_an_operator_resets_a_second_factor(acme):
+    acme.alice.second_factors.create(account_id=acme.account.id, kind="app", key=b"sealed")
+    run("reset-second-factor", "acme", "alice")
+    assert acme.alice.second_factors.count() == 0
+    entry = acme.account.audit_entries.latest("id")
+    assert (entry.action, entry.actor_kind) == ("user.factors_reset", "operator")
+    with pytest.raises(CommandError, match="The user has no second factor"):
+        run("reset-second-factor", "acme", "alice")
+    with pytest.raises(CommandError, match="No user has the login nobody"):
+        run("reset-second-factor", "acme", "nobody")
 
 
 def test_it_rejects_unknown_prefixes(db):

@@ -215,6 +215,7 @@ TEMPLATES = {
     "accounts/mail/email_changed.txt": {"email": "new@b.c"},
     "accounts/mail/email_taken.txt": {"sign_in": "https://a/in"},
     "accounts/mail/erasure_code.txt": {"code": "012345"},
+    "accounts/mail/factor_changed.txt": {"change": "A passkey was added.", **SIGN_IN},
     "accounts/mail/inactive_member.txt": {"login": "carol", "date": "1 March 2027", "url": "https://a/"},
     "accounts/mail/invitation.txt": {"by": "Alice", "url": "https://a/"},
     "accounts/mail/new_browser.txt": {"browser": "Firefox", **SIGN_IN},
