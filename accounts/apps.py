@@ -46,6 +46,7 @@ class Accounts(rooms.Room):
         "lost_reasons": _("reasons for losing"),
         "on_roadmap": _("on the roadmap"),
         "outcome": _("outcome"),
+        "passkey": _("passkey"),
         "pipeline": _("pipeline"),
         "pipeline_id": _("pipeline"),
         "probability": _("probability"),
