@@ -4,6 +4,8 @@ Django's own loader of timestamps is written in Python and takes 5 µs for each;
 """
 
 import sys
+from collections.abc import Callable
+from time import perf_counter
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,6 +22,24 @@ from psycopg.types.datetime import TimestamptzLoader
 MAX_PREPARED = 500
 # The server has lost a prepared statement, or a migration has changed the types of its rows.
 _OBSOLETE_STATEMENT = (errors.InvalidSqlStatementName, errors.FeatureNotSupported)
+
+
+# Functions that get the text of each statement, without its values, and the seconds that it took. `config.monitoring` adds them.
+statement_observers: list[Callable[[str, float], None]] = []
+
+
+class ObservedCursor(base.ServerBindingCursor):  # type: ignore[name-defined,misc]  # missing in the stubs
+    """A cursor that measures its statements. Connections use it only if there are observers."""
+
+    def execute(self, query: Any, *args: Any, **kwargs: Any) -> Self:
+        start = perf_counter()
+        try:
+            super().execute(query, *args, **kwargs)
+        finally:
+            seconds = perf_counter() - start
+            for observe in statement_observers:
+                observe(str(query), seconds)
+        return self
 
 
 class Connection(psycopg.Connection):
@@ -108,6 +128,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.isolation_level = IsolationLevel.READ_COMMITTED
         connection = Connection.connect(**conn_params)
         connection.client_timeout = self.client_timeout
+        if statement_observers:
+            connection.cursor_factory = ObservedCursor
         self.is_obsolete = False
         # psycopg returns times in the time zone of the session, which Django sets to TIME_ZONE, that is to UTC.
         connection.adapters.register_loader("timestamptz", TimestamptzLoader)

@@ -1,0 +1,85 @@
+"""What tells operators how the service is: metrics, traces, errors and slow statements.
+
+Each is off until its setting names where it goes, and is imported only then. Threads start after the web server has forked its workers.
+"""
+
+import logging
+import re
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+
+from core.logs import request_id
+
+if TYPE_CHECKING:
+    from config.wsgi import Application
+
+# The longest text of a logged or traced statement.
+MAX_STATEMENT_LENGTH = 2000
+
+logger = logging.getLogger("rostrum.statements")
+
+_LITERAL = re.compile(r"'(?:[^']|'')*'")
+
+
+def register() -> None:
+    """Let workers of jobs start what the settings ask for."""
+    from core.jobs import worker
+
+    worker.start_hooks.append(start_in_job_worker)
+
+
+def prepare_web_server(port: int) -> None:
+    """Prepare the metrics of a web server, before it forks its workers."""
+    if settings.METRICS_ADDRESS:
+        from config.monitoring import metrics
+
+        metrics.prepare(port)
+
+
+def start_in_web_worker(application: "Application") -> None:
+    if settings.METRICS_ADDRESS:
+        from config.monitoring import metrics
+
+        application.observers.append(metrics.start_in_web_worker(application))
+    if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
+        from config.monitoring.tracing import RequestTracer, start_tracing
+
+        application.observers.append(RequestTracer(start_tracing()))
+    start_in_every_process()
+
+
+def start_in_job_worker() -> None:
+    from core.jobs import worker
+
+    if settings.METRICS_ADDRESS:
+        from config.monitoring import metrics
+
+        worker.job_observers.append(metrics.start_in_job_worker())
+    if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
+        from config.monitoring.tracing import JobTracer, start_tracing
+
+        worker.job_observers.append(JobTracer(start_tracing()))
+    start_in_every_process()
+
+
+def start_in_every_process() -> None:
+    if settings.SENTRY_DSN:
+        from config.monitoring import errors
+
+        errors.start()
+    if settings.SLOW_STATEMENT_MS:
+        from config.database.base import statement_observers
+
+        statement_observers.append(log_slow_statement)
+
+
+def log_slow_statement(text: str, seconds: float) -> None:
+    milliseconds = seconds * 1000
+    if milliseconds > settings.SLOW_STATEMENT_MS:
+        logger.warning("%.0f ms, request %s: %s", milliseconds, request_id.get() or "-", without_values(text))
+
+
+def without_values(text: str) -> str:
+    """Return a statement in one line, without literals. Parameters are no part of the text."""
+    return " ".join(_LITERAL.sub("'?'", text).split())[:MAX_STATEMENT_LENGTH]
