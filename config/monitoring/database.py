@@ -87,8 +87,8 @@ def job_families() -> Iterator[Metric]:
     waits = [(queue, numbers[5]) for queue, numbers in counts.items()]
     yield gauge("rostrum_jobs_oldest_due_seconds", "How long the oldest due job has waited, by queue.", waits, "queue")
     periodic = [row for row in rows_of(PERIODIC) if row[0] in jobs]
-    text = "The last time of its schedule at which a periodic job was queued, by job."
-    yield gauge("rostrum_periodic_job_queued_timestamp_seconds", text, periodic, "job")
+    text = "The last time of its schedule at which a periodic job was queued, by name."
+    yield gauge("rostrum_periodic_job_queued_timestamp_seconds", text, periodic, "name")
     yield gauge(
         "rostrum_job_workers", "Workers of jobs with a heartbeat in the last minute.", [[len(heartbeat_ages())]]
     )

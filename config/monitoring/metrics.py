@@ -217,15 +217,15 @@ class JobMetrics:
     def __init__(self, registry: CollectorRegistry) -> None:
         disable_created_metrics()
         self.runs = Counter(
-            "rostrum_job_runs", "Jobs that have run, by name and outcome.", ["job", "outcome"], registry=registry
+            "rostrum_job_runs", "Jobs that have run, by name and outcome.", ["name", "outcome"], registry=registry
         )
         self.seconds = Histogram(
-            "rostrum_job_seconds", "How long jobs have run, by name.", ["job"], buckets=JOB_BUCKETS, registry=registry
+            "rostrum_job_seconds", "How long jobs have run, by name.", ["name"], buckets=JOB_BUCKETS, registry=registry
         )
         self.succeeded_at = Gauge(
             "rostrum_job_succeeded_timestamp_seconds",
             "When a job of this name has last succeeded.",
-            ["job"],
+            ["name"],
             registry=registry,
         )
         memory = Gauge("rostrum_resident_bytes", "The resident memory of the worker.", registry=registry)

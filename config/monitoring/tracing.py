@@ -50,10 +50,10 @@ class RequestTracer:
             line.environ[SPAN], line.environ[TOKEN] = span, context.attach(trace.set_span_in_context(span))
 
     def end(self, line: "AccessLine") -> None:
-        span = line.environ.get(SPAN)
+        span = line.environ.pop(SPAN, None)
         if span is None:
             return
-        context.detach(line.environ[TOKEN])
+        context.detach(line.environ.pop(TOKEN))
         route, method = route_of(line.environ)
         span.update_name(f"{method} {route}")
         status = int(line.status_line[:3])
