@@ -65,7 +65,8 @@ class DatabaseCollector:
             families = []
         finally:
             # Each scrape has a thread of its own.
-            connection.close()
+            if not connection.in_atomic_block:
+                connection.close()
         yield gauge(
             "rostrum_database_up", "Whether the database answered this scrape in time.", [[int(bool(families))]]
         )
