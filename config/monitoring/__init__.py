@@ -3,23 +3,12 @@
 Each is off until its setting names where it goes, and is imported only then. Threads start after the web server has forked its workers.
 """
 
-import logging
-import re
 from typing import TYPE_CHECKING
 
 from django.conf import settings
 
-from core.logs import request_id
-
 if TYPE_CHECKING:
     from config.wsgi import Application
-
-# The longest text of a logged or traced statement.
-MAX_STATEMENT_LENGTH = 2000
-
-logger = logging.getLogger("rostrum.statements")
-
-_LITERAL = re.compile(r"'(?:[^']|'')*'")
 
 
 def register() -> None:
@@ -70,16 +59,6 @@ def start_in_every_process() -> None:
         errors.start()
     if settings.SLOW_STATEMENT_MS:
         from config.database.base import statement_observers
+        from config.monitoring.statements import log_slow_statement
 
         statement_observers.append(log_slow_statement)
-
-
-def log_slow_statement(text: str, seconds: float) -> None:
-    milliseconds = seconds * 1000
-    if milliseconds > settings.SLOW_STATEMENT_MS:
-        logger.warning("%.0f ms, request %s: %s", milliseconds, request_id.get() or "-", without_values(text))
-
-
-def without_values(text: str) -> str:
-    """Return a statement in one line, without literals. Parameters are no part of the text."""
-    return " ".join(_LITERAL.sub("'?'", text).split())[:MAX_STATEMENT_LENGTH]

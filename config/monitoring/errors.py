@@ -31,7 +31,7 @@ SENT_FRAME_FIELDS = (
 FLUSH_TIMEOUT = 2
 
 
-class Handler(EventHandler):
+class SentryHandler(EventHandler):
     """Sentry's handler of the log. `logging.shutdown` calls `flush`."""
 
     def flush(self) -> None:
@@ -50,7 +50,7 @@ def start() -> None:
         max_breadcrumbs=0,
         before_send=clean,
     )
-    logging.getLogger().addHandler(Handler(level=logging.ERROR))
+    logging.getLogger().addHandler(SentryHandler(level=logging.ERROR))
 
 
 def clean(event: "Event", hint: "Hint") -> "Event":

@@ -17,8 +17,8 @@ from opentelemetry.sdk.trace.sampling import ParentBased, TraceIdRatioBased
 from opentelemetry.trace import SpanKind, StatusCode, Tracer
 
 from config.database.base import statement_observers
-from config.monitoring import without_values
 from config.monitoring.routes import route_of
+from config.monitoring.statements import without_values
 from core.jobs.registry import jobs
 
 if TYPE_CHECKING:

@@ -23,9 +23,10 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client import CollectorRegistry, values
 
 from config.database import base
-from config.monitoring import errors, log_slow_statement, metrics, without_values
+from config.monitoring import errors, metrics
 from config.monitoring.database import DatabaseCollector
 from config.monitoring.processes import create_directory, free_numbers, take_number
+from config.monitoring.statements import log_slow_statement, without_values
 from config.monitoring.tracing import JobTracer, RequestTracer
 from config.wsgi import Application, application
 from core.changes.followers import Follower

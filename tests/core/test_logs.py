@@ -383,7 +383,7 @@ def test_lines_in_json(acme, caplog):
         "url": f"{acme.host}/app/clients.json?q=[omitted]&page=2",
         "status": 200,
         "bytes": int(response.headers["Content-Length"]),
-        "user": f"acme#{acme.alice.id}",
+        "user": f"acme#{acme.bob.id}",
     }
     token = request_id.set("1234567890123456")
     try:
