@@ -28,7 +28,7 @@ _OBSOLETE_STATEMENT = (errors.InvalidSqlStatementName, errors.FeatureNotSupporte
 statement_observers: list[Callable[[str, float], None]] = []
 
 
-class ObservedCursor(base.ServerBindingCursor):  # type: ignore[name-defined,misc]  # missing in the stubs
+class ObservedCursor(psycopg.Cursor[Any]):
     """A cursor that measures its statements. Connections use it only if there are observers."""
 
     def execute(self, query: Any, *args: Any, **kwargs: Any) -> Self:

@@ -38,10 +38,10 @@ SELECT coalesce(state, 'unknown'), count(*) FROM pg_stat_activity WHERE datname 
 MAX_CONNECTIONS = "SELECT current_setting('max_connections')::int"
 
 
-def rows_of(sql: str, parameters: Sequence[object] = ()) -> list[Any]:
+def rows_of(sql: str, *parameters: Any) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         cursor.execute(sql, parameters)
-        return cursor.fetchall()
+        return list(cursor.fetchall())
 
 
 def gauge(name: str, text: str, rows: Sequence[Sequence[Any]], *labels: str) -> Metric:
@@ -97,7 +97,7 @@ def job_families() -> Iterator[Metric]:
 
 def feed_families() -> Iterator[Metric]:
     counts = dict.fromkeys(change_followers, (0, 0, 0.0))
-    counts |= {name: tuple(numbers) for name, *numbers in rows_of(FOLLOWERS, [PAUSED_UNTIL])}
+    counts |= {name: tuple(numbers) for name, *numbers in rows_of(FOLLOWERS, PAUSED_UNTIL)}
     for index, (name, text) in enumerate(
         (
             ("due", "Followers of the change feed that wait for a worker, by name; `webhook` for webhooks."),
