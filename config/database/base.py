@@ -24,22 +24,23 @@ MAX_PREPARED = 500
 _OBSOLETE_STATEMENT = (errors.InvalidSqlStatementName, errors.FeatureNotSupported)
 
 
-# Functions that get the text of each statement, without its values, and the seconds that it took. `config.monitoring` adds them.
-statement_observers: list[Callable[[str, float], None]] = []
+# Functions that get each statement, without its values, and the seconds that it took. `config.monitoring` adds them.
+statement_observers: list[Callable[[object, float], None]] = []
 
 
 class ObservedCursor(psycopg.Cursor[Any]):
     """A cursor that measures its statements. Connections use it only if there are observers."""
 
-    def execute(self, query: Any, *args: Any, **kwargs: Any) -> Self:
+    def execute(
+        self, query: Any, params: Any = None, *, prepare: bool | None = None, binary: bool | None = None
+    ) -> Self:
         start = perf_counter()
         try:
-            super().execute(query, *args, **kwargs)
+            return super().execute(query, params, prepare=prepare, binary=binary)
         finally:
             seconds = perf_counter() - start
             for observe in statement_observers:
-                observe(str(query), seconds)
-        return self
+                observe(query, seconds)
 
 
 class Connection(psycopg.Connection):

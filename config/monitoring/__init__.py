@@ -59,6 +59,6 @@ def start_in_every_process() -> None:
         errors.start()
     if settings.SLOW_STATEMENT_MS:
         from config.database.base import statement_observers
-        from config.monitoring.statements import log_slow_statement
+        from config.monitoring.statements import slow_statement_log
 
-        statement_observers.append(log_slow_statement)
+        statement_observers.append(slow_statement_log(settings.SLOW_STATEMENT_MS))

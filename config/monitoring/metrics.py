@@ -9,6 +9,7 @@ import os
 import resource
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -129,10 +130,16 @@ class RequestMetrics:
         self.memory = gauge("rostrum_resident_bytes", "The resident memory of each worker.", "liveall")
         self.slots.set(settings.REQUEST_THREADS)
         self.workers.set(1)
-        self._children: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
+        self._ended: deque[tuple[str, str, str, str | None, float]] = deque()
 
     def measure(self) -> None:
-        """Set the gauges that no request sets."""
+        """Count the requests that have ended, and set the gauges."""
+        while self._ended:
+            route, method, status, cause, seconds = self._ended.popleft()
+            self.requests.labels(route, method, status).inc()
+            self.seconds.labels(route).observe(seconds)
+            if cause is not None:
+                self.rejections.labels(cause).inc()
         slots = self.application.slots
         self.slots_in_use.set(settings.REQUEST_THREADS - slots.free)
         self.waiting.set(slots.waiting)
@@ -142,18 +149,10 @@ class RequestMetrics:
         """Do nothing: a request is counted at its end."""
 
     def end(self, line: "AccessLine") -> None:
-        environ, status = line.environ, line.status_line[:3]
-        key = (*route_of(environ), status[0])
-        if (children := self._children.get(key)) is None:
-            route, method, number = key
-            children = self.requests.labels(route, method, f"{number}xx"), self.seconds.labels(route)
-            self._children[key] = children
-        counter, histogram = children
-        counter.inc()
-        histogram.observe(line.seconds)
-        cause = environ.get("rostrum.rejection") or CAUSES.get(status)
-        if cause is not None:
-            self.rejections.labels(cause).inc()
+        # `measure` counts many requests at once, which takes a fifth of the time.
+        status = line.status_line
+        cause = line.environ.get("rostrum.rejection") or CAUSES.get(status[:3])
+        self._ended.append((*route_of(line.environ), f"{status[0]}xx", cause, line.seconds))
 
 
 def resident_bytes() -> float:

@@ -2,8 +2,7 @@
 
 import logging
 import re
-
-from django.conf import settings
+from collections.abc import Callable
 
 from core.logs import request_id
 
@@ -15,12 +14,19 @@ logger = logging.getLogger("rostrum.statements")
 _LITERAL = re.compile(r"'(?:[^']|'')*'")
 
 
-def log_slow_statement(text: str, seconds: float) -> None:
-    milliseconds = seconds * 1000
-    if milliseconds > settings.SLOW_STATEMENT_MS:
-        logger.warning("%.0f ms, request %s: %s", milliseconds, request_id.get() or "-", without_values(text))
+def slow_statement_log(milliseconds: int) -> Callable[[object, float], None]:
+    """Return an observer that logs the statements that take longer."""
+    limit = milliseconds / 1000
+
+    def log(statement: object, seconds: float) -> None:
+        if seconds > limit:
+            logger.warning(
+                "%.0f ms, request %s: %s", seconds * 1000, request_id.get() or "-", without_values(statement)
+            )
+
+    return log
 
 
-def without_values(text: str) -> str:
-    """Return a statement in one line, without literals. Parameters are no part of the text."""
-    return " ".join(_LITERAL.sub("'?'", text).split())[:MAX_STATEMENT_LENGTH]
+def without_values(statement: object) -> str:
+    """Return the text of a statement in one line, without literals. Parameters are no part of it."""
+    return " ".join(_LITERAL.sub("'?'", str(statement)).split())[:MAX_STATEMENT_LENGTH]

@@ -26,7 +26,7 @@ from config.database import base
 from config.monitoring import errors, metrics
 from config.monitoring.database import DatabaseCollector
 from config.monitoring.processes import create_directory, free_numbers, take_number
-from config.monitoring.statements import log_slow_statement, without_values
+from config.monitoring.statements import slow_statement_log, without_values
 from config.monitoring.tracing import JobTracer, RequestTracer
 from config.wsgi import Application, application
 from core.changes.followers import Follower
@@ -112,6 +112,7 @@ def test_it_counts_rejections_by_cause(acme, observed, directory, settings, monk
     monkeypatch.setattr(application.slots, "free", 0)
     monkeypatch.setattr(application.slots, "timeout", 0)
     assert json_client.get("/app/clients.json").status_code == 503
+    observed.measure()
     found = samples(metrics.WorkersCollector(directory))
     assert {name: value for name, value in found.items() if name.startswith("rostrum_rejections_total")} == {
         "rostrum_rejections_total{cause=rate_limit}": 1,
@@ -270,9 +271,8 @@ def statements(monkeypatch):
 
 
 @pytest.mark.machinery
-def test_it_logs_slow_statements_without_values(acme, statements, settings, caplog):
-    settings.SLOW_STATEMENT_MS = 5
-    statements.append(log_slow_statement)
+def test_it_logs_slow_statements_without_values(acme, statements, caplog):
+    statements.append(slow_statement_log(15))
     response = acme.json().get("/app/clients.json")
     assert response.status_code == 200
     assert "rostrum.statements" not in {record.name for record in caplog.records if "pg_sleep" in record.message}
@@ -298,7 +298,8 @@ def spans():
 
 
 @pytest.mark.machinery
-def test_it_traces_requests_with_their_statements(acme, statements, spans):
+def test_it_traces_requests_with_their_statements(acme, statements, spans, settings):
+    settings.OTEL_TRACES_SAMPLER_ARG = 1
     tracer, finished = spans
     observer = RequestTracer(tracer)
     application.observers.append(observer)
@@ -322,11 +323,14 @@ def test_it_traces_requests_with_their_statements(acme, statements, spans):
     assert "ann" not in json.dumps([child.to_json() for child in (*children, request)])
 
 
-def test_it_traces_jobs(spans):
+def test_it_traces_jobs(spans, settings):
+    settings.OTEL_TRACES_SAMPLER_ARG = 1
     tracer, finished = spans
     JobTracer(tracer)(Job(id=5, name=HOUSEKEEPING), "failed", 2)
+    settings.OTEL_TRACES_SAMPLER_ARG = 0
+    JobTracer(tracer)(Job(id=6, name=HOUSEKEEPING), "failed", 2)
     [span] = finished()
-    assert (span.name, span.status.is_ok, (span.end_time - span.start_time) / 1e9) == (HOUSEKEEPING, False, 2)
+    assert (span.name, span.status.is_ok, round((span.end_time - span.start_time) / 1e9)) == (HOUSEKEEPING, False, 2)
     assert dict(span.attributes) == {"rostrum.request_id": "job-5", "rostrum.outcome": "failed"}
 
 
