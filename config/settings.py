@@ -132,7 +132,7 @@ OTEL_EXPORTER_OTLP_ENDPOINT = _read(
     http_url,
 )
 OTEL_TRACES_SAMPLER_ARG = _read(
-    "OTEL_TRACES_SAMPLER_ARG", "0.01", "The part of requests and jobs that are traced, from 0 to 1.", fraction
+    "OTEL_TRACES_SAMPLER_ARG", "0.01", "The part of the requests that are traced, from 0 to 1.", fraction
 )
 SENTRY_DSN = _read(
     "SENTRY_DSN", "", "The project of Sentry to which errors are sent, without data of requests.", sentry_dsn

@@ -3,6 +3,7 @@
 Each is off until its setting names where it goes, and is imported only then. Threads start after the web server has forked its workers.
 """
 
+import importlib
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -19,11 +20,15 @@ def register() -> None:
 
 
 def prepare_web_server(port: int) -> None:
-    """Prepare the metrics of a web server, before it forks its workers."""
+    """Import what the settings ask for before the web server forks its workers, which then share the memory."""
     if settings.METRICS_ADDRESS:
         from config.monitoring import metrics
 
         metrics.prepare(port)
+    if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
+        importlib.import_module("config.monitoring.tracing")
+    if settings.SENTRY_DSN:
+        importlib.import_module("config.monitoring.errors")
 
 
 def start_in_web_worker(application: "Application") -> None:
@@ -45,10 +50,6 @@ def start_in_job_worker() -> None:
         from config.monitoring import metrics
 
         worker.job_observers.append(metrics.start_in_job_worker())
-    if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
-        from config.monitoring.tracing import JobTracer, start_tracing
-
-        worker.job_observers.append(JobTracer(start_tracing()))
     start_in_every_process()
 
 

@@ -16,17 +16,6 @@ if TYPE_CHECKING:
 
 # What is sent of an event. Everything else, such as `request`, `user`, `extra` and `breadcrumbs`, may contain personal data.
 SENT_FIELDS = ("event_id", "timestamp", "platform", "level", "logger", "release", "environment", "server_name", "sdk")
-SENT_FRAME_FIELDS = (
-    "filename",
-    "abs_path",
-    "module",
-    "function",
-    "lineno",
-    "in_app",
-    "context_line",
-    "pre_context",
-    "post_context",
-)
 # Seconds in which a process that ends sends the last events.
 FLUSH_TIMEOUT = 2
 
@@ -59,17 +48,15 @@ def clean(event: "Event", hint: "Hint") -> "Event":
     record: logging.LogRecord | None = hint.get("log_record")
     if record is not None and isinstance(error := getattr(record, "error", None), BaseException):
         # The log of jobs has no traceback.
-        given["exception"] = event_from_exception(error)[0]["exception"]
+        # Without the options, the stack would include the values of variables.
+        given |= event_from_exception(error, client_options=sentry_sdk.get_client().options)[0]
     sent: dict[str, Any] = {name: given[name] for name in SENT_FIELDS if name in given}
     if record is not None:
         # Events of one kind have the same `message`.
         sent["logentry"] = {"message": redact(str(record.msg)), "formatted": redact(record.getMessage())}
-    sent["exception"] = {"values": [clean_exception(value) for value in given.get("exception", {}).get("values", ())]}
+    exceptions = given.get("exception", {}).get("values", ())
+    sent["exception"] = {
+        "values": [{name: value.get(name) for name in ("type", "module", "stacktrace")} for value in exceptions]
+    }
     sent["tags"] = {"request_id": request_id.get() or ""}
     return cast("Event", sent)
-
-
-def clean_exception(value: dict[str, Any]) -> dict[str, Any]:
-    frames = (value.get("stacktrace") or {}).get("frames", ())
-    kept = [{name: frame[name] for name in SENT_FRAME_FIELDS if name in frame} for frame in frames]
-    return {"type": value.get("type"), "module": value.get("module"), "stacktrace": {"frames": kept}}

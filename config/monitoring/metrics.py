@@ -28,7 +28,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
 from config.monitoring.database import DatabaseCollector
-from config.monitoring.processes import create_directory, free_numbers, lock, take_number
+from config.monitoring.processes import create_directory, lock, take_number
 from config.monitoring.routes import route_of
 from core.jobs.registry import jobs
 
@@ -76,7 +76,7 @@ def watch(metrics: "RequestMetrics", directory: Path) -> None:
         if not is_answering and lock(directory / "answering"):
             is_answering = True
             registry = CollectorRegistry()
-            registry.register(WorkersCollector(directory))
+            MultiProcessCollector(registry, str(directory))
             registry.register(ServerCollector(_port))
             registry.register(DatabaseCollector())
             answer(registry)
@@ -162,19 +162,6 @@ def resident_bytes() -> float:
         # Not on Linux: the most that the process has had, in bytes on macOS.
         return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
     return float(pages * resource.getpagesize())
-
-
-class WorkersCollector:
-    """The metrics of all workers of the web server, from their files."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.collector = MultiProcessCollector(None, str(directory))
-
-    def collect(self) -> Iterator[Metric]:
-        for number in free_numbers(self.directory):
-            mark_process_dead(number, str(self.directory))
-        yield from self.collector.collect()
 
 
 class ServerCollector:

@@ -31,15 +31,6 @@ def lock(path: Path) -> bool:
     return True
 
 
-def is_locked(path: Path) -> bool:
-    with path.open() as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
-
-
 def create_directory() -> Path:
     """Create the directory of a web server, and remove those of servers that were killed."""
     for path in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
@@ -57,8 +48,3 @@ def create_directory() -> Path:
 def take_number(directory: Path) -> int:
     """Take the lowest free number for this process, until it ends."""
     return next(number for number in count() if lock(directory / f"{number}.lock"))
-
-
-def free_numbers(directory: Path) -> list[int]:
-    """Return the numbers whose processes have ended."""
-    return [int(path.stem) for path in directory.glob("*.lock") if not is_locked(path)]

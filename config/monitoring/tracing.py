@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry: a span for each sampled request with its statements, and for each sampled job.
+"""Traces by OpenTelemetry: a span for each sampled request, and for its statements.
 
 Identifiers in the headers of a request are ignored. Otherwise a client could choose that its requests are traced.
 """
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from django.conf import settings
 from opentelemetry import trace
-from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
@@ -22,11 +21,9 @@ from opentelemetry.trace import Span, SpanKind, StatusCode, Tracer
 from config.database.base import statement_observers
 from config.monitoring.routes import route_of
 from config.monitoring.statements import without_values
-from core.jobs.registry import jobs
 
 if TYPE_CHECKING:
     from config.wsgi import AccessLine
-    from core.jobs.queue import Job
 
 # The key in the environment of a request that is traced.
 TRACE = "rostrum.trace"
@@ -43,19 +40,16 @@ def start_tracing() -> Tracer:
     return provider.get_tracer("rostrum")
 
 
-def is_sampled() -> bool:
-    return random() < settings.OTEL_TRACES_SAMPLER_ARG  # noqa: S311, no secret
-
-
 class RequestTracer:
     """An observer of `Application`."""
 
     def __init__(self, tracer: Tracer) -> None:
         self.tracer = tracer
+        self.ratio: float = settings.OTEL_TRACES_SAMPLER_ARG
         statement_observers.append(self.observe_statement)
 
     def start(self, line: "AccessLine") -> None:
-        if is_sampled():
+        if random() < self.ratio:  # noqa: S311, no secret
             span = self.tracer.start_span("request", kind=SpanKind.SERVER)
             line.environ[TRACE] = current_span.set(span)
 
@@ -81,36 +75,11 @@ class RequestTracer:
 
     def observe_statement(self, statement: object, seconds: float) -> None:
         if (span := current_span.get()) is not None:
-            text = without_values(statement)
-            attributes = {"db.system.name": "postgresql", "db.query.text": text}
-            context = trace.set_span_in_context(span)
-            record(self.tracer, text.partition(" ")[0], SpanKind.CLIENT, seconds, attributes, context).end()
-
-
-class JobTracer:
-    """An observer of jobs that have ended."""
-
-    def __init__(self, tracer: Tracer) -> None:
-        self.tracer = tracer
-
-    def __call__(self, job: "Job", outcome: str, seconds: float) -> None:
-        if is_sampled():
-            attributes = {"rostrum.request_id": f"job-{job.id}", "rostrum.outcome": outcome}
-            name = job.name if job.name in jobs else "unknown"
-            span = record(self.tracer, name, SpanKind.CONSUMER, seconds, attributes)
-            if outcome == "failed":
-                span.set_status(StatusCode.ERROR)
-            span.end()
-
-
-def record(
-    tracer: Tracer,
-    name: str,
-    kind: SpanKind,
-    seconds: float,
-    attributes: dict[str, str],
-    context: Context | None = None,
-) -> Span:
-    """Return the span of something that ends now."""
-    start = time.time_ns() - int(seconds * 1e9)
-    return tracer.start_span(name, context, kind=kind, start_time=start, attributes=attributes)
+            text, end = without_values(statement), time.time_ns()
+            self.tracer.start_span(
+                text.partition(" ")[0],
+                trace.set_span_in_context(span),
+                kind=SpanKind.CLIENT,
+                start_time=end - int(seconds * 1e9),
+                attributes={"db.system.name": "postgresql", "db.query.text": text},
+            ).end(end)
