@@ -11,9 +11,10 @@ class ConfigConfig(AppConfig):
 
     def ready(self) -> None:
         # Models can be imported from now on.
-        from config import archives
+        from config import archives, monitoring
 
         archives.register()
+        monitoring.register()
 
 
 @register()

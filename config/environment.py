@@ -135,6 +135,41 @@ def number(*, minimum: int, maximum: int | None = None) -> Callable[[str], int]:
     return parse
 
 
+def fraction(text: str) -> float:
+    """Return a number from 0 to 1."""
+    if not re.fullmatch(r"0|1|[01]?\.\d{1,9}|1\.0", text) or float(text) > 1:
+        raise ValueError("write a number from 0 to 1, such as 0.01")
+    return float(text)
+
+
+def socket_address(text: str) -> tuple[str, int]:
+    """Return the host and the port of an address such as `127.0.0.1:9100` or `[::1]:9100`."""
+    match = re.fullmatch(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<host>[A-Za-z0-9.-]+)):(?P<port>\d{1,5})", text)
+    if not match or not 0 < int(match["port"]) < 65536:
+        raise ValueError("write a host and a port such as 127.0.0.1:9100")
+    return match["six"] or match["host"], int(match["port"])
+
+
+def http_url(text: str) -> str:
+    """Return an address of http or https. The message does not repeat it, because it may contain a secret."""
+    try:
+        url = urlsplit(text)
+        is_valid = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise ValueError("write an address that starts with https:// or http://")
+    return text
+
+
+def sentry_dsn(text: str) -> str:
+    """Return the address of a project of Sentry, `https://key@host/project`."""
+    url = urlsplit(http_url(text))
+    if not url.username or not url.path.rpartition("/")[2].isdecimal():
+        raise ValueError("write the DSN of a project, such as https://key@sentry.example.com/1")
+    return text
+
+
 def domain(text: str) -> str:
     """Return a domain name in lower case. Raise ValueError if it has a port or is not a name in ASCII (RFC 1035)."""
     name = text.lower().rstrip(".")

@@ -8,12 +8,17 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.log import LogLevels
+
+from config import monitoring
+
+if TYPE_CHECKING:
+    from config.wsgi import Application
 
 # Each worker calls this function. `bench.bare` replaces it.
 FACTORY = "config.server:make_application"
@@ -27,6 +32,7 @@ LOGGING = {"loggers": {"_granian": {"handlers": [], "propagate": True}}}
 
 def serve(address: str, port: int, *, workers: int) -> None:
     """Serve on an IP address until the process is stopped."""
+    monitoring.prepare_web_server(port)
     importlib.import_module(FACTORY.partition(":")[0])
     load_application()
     # The garbage collector writes to the objects that it examines, which would give each worker a copy of their memory.
@@ -55,7 +61,7 @@ def serve(address: str, port: int, *, workers: int) -> None:
     ).serve()
 
 
-def load_application() -> Callable[..., object]:
+def load_application() -> "Application":
     """Import the application and all views, which Django would import at the first request of each worker."""
     from django.urls import get_resolver
 
@@ -65,10 +71,12 @@ def load_application() -> Callable[..., object]:
     return application
 
 
-def make_application() -> Callable[..., object]:
+def make_application() -> "Application":
     """Return the application, in a worker process."""
     threading.Thread(target=end_with_parent, args=(os.getppid(),), name="parent", daemon=True).start()
-    return load_application()
+    application = load_application()
+    monitoring.start_in_web_worker(application)
+    return application
 
 
 def end_with_parent(parent: int) -> None:

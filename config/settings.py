@@ -14,11 +14,15 @@ from config.environment import (
     bucket,
     database,
     domain,
+    fraction,
+    http_url,
     https_mode,
     networks,
     number,
     one_of,
     proxy_mode,
+    sentry_dsn,
+    socket_address,
 )
 
 
@@ -105,6 +109,33 @@ LOG_QUERIES = _read(
     "off",
     "Set to on to log personal data in query strings: the values of q, email and external ids.",
     boolean,
+)
+LOG_FORMAT = _read(
+    "LOG_FORMAT", "text", "The format of the log: text, or json for one object per line.", one_of("text", "json")
+)
+SLOW_STATEMENT_MS = _read(
+    "SLOW_STATEMENT_MS",
+    "0",
+    "Statements that take longer than this number of milliseconds are logged, without their values; 0 for none.",
+    _count,
+)
+METRICS_ADDRESS = _read(
+    "METRICS_ADDRESS",
+    "",
+    "The address for metrics in the format of Prometheus, such as 127.0.0.1:9100. By default there are none.",
+    socket_address,
+)
+OTEL_EXPORTER_OTLP_ENDPOINT = _read(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "",
+    "The collector to which traces are sent by OTLP over HTTP, such as http://collector:4318. By default there are none.",
+    http_url,
+)
+OTEL_TRACES_SAMPLER_ARG = _read(
+    "OTEL_TRACES_SAMPLER_ARG", "0.01", "The part of the requests that are traced, from 0 to 1.", fraction
+)
+SENTRY_DSN = _read(
+    "SENTRY_DSN", "", "The project of Sentry to which errors are sent, without data of requests.", sentry_dsn
 )
 STATEMENT_TIMEOUT = _read(
     "STATEMENT_TIMEOUT", "15", "The number of seconds after which the database cancels a statement.", number(minimum=1)
@@ -387,9 +418,12 @@ LOGGING: dict[str, Any] = {
             "()": "core.logs.RedactingFormatter",
             "format": "{asctime} {levelname} {name}: {message}",
             "style": "{",
-        }
+        },
+        "json": {"()": "core.logs.JSONFormatter"},
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "json" if LOG_FORMAT == "json" else "line"}
+    },
     "root": {"handlers": ["console"], "level": LOG_LEVEL},
     "loggers": {
         # Django's own handlers would bypass the redaction, or send e-mails.

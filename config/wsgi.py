@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from time import monotonic, perf_counter
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 from urllib.parse import quote
 
 from django.conf import settings
@@ -25,7 +25,7 @@ from django.urls import Resolver404, resolve
 
 from core.limits import client_address
 from core.limits.request_shares import is_answering
-from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query
+from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query, request_id
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIEnvironment
@@ -52,7 +52,7 @@ _TRAILING_SLASH = re.compile(
 class AccessLine:
     """The line of one request. `start` is the `start_response` of its application."""
 
-    __slots__ = ("_started_at", "environ", "headers", "id", "status_line")
+    __slots__ = ("_started_at", "environ", "headers", "id", "seconds", "status_line")
 
     def __init__(self, environ: "WSGIEnvironment") -> None:
         self._started_at = perf_counter()
@@ -61,6 +61,8 @@ class AccessLine:
         # The status if the application raises an exception.
         self.status_line = "500 Internal Server Error"
         self.headers: list[tuple[str, str]] = []
+        # The time until the response, without the sending of a stream.
+        self.seconds = 0.0
 
     def start(self, line: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
         """Take the status line and the headers of the response, and add the id."""
@@ -68,6 +70,7 @@ class AccessLine:
         self.headers = [*headers, ("X-Request-Id", self.id)]
 
     def write(self) -> None:
+        self.seconds = perf_counter() - self._started_at
         logger.info(
             "%s %s %s %s %s %.1fms %s",
             self.id,
@@ -75,7 +78,7 @@ class AccessLine:
             redact(host(self.environ) + target(self.environ)),
             self.status_line[:3],
             next((value for name, value in self.headers if name == "Content-Length"), "-"),
-            (perf_counter() - self._started_at) * 1000,
+            self.seconds * 1000,
             self.environ.get("rostrum.user", "-"),
         )
 
@@ -94,6 +97,14 @@ def target(environ: "WSGIEnvironment") -> str:
     return path + ("?" + query if query else "")
 
 
+class RequestObserver(Protocol):
+    """What `config.monitoring` adds to an application."""
+
+    def start(self, line: AccessLine) -> None: ...
+
+    def end(self, line: AccessLine) -> None: ...
+
+
 class Slots:
     """A limit of the requests that run at a time.
 
@@ -104,26 +115,29 @@ class Slots:
 
     def __init__(self, number: int, timeout: float) -> None:
         self.timeout = timeout
-        self._free = number
+        self.waiting = 0
+        self.free = number
         self._changed_at = monotonic()
         self._released = threading.Condition()
 
     def acquire(self) -> bool:
         """Take a slot and return True, or return False if none is released in time."""
         with self._released:
-            while not self._free:
+            while not self.free:
                 remaining = self._changed_at + self.timeout - monotonic()
                 if remaining <= 0:
                     return False
+                self.waiting += 1
                 self._released.wait(remaining)
-            self._free -= 1
-            if not self._free:
+                self.waiting -= 1
+            self.free -= 1
+            if not self.free:
                 self._changed_at = monotonic()
             return True
 
     def release(self) -> None:
         with self._released:
-            self._free += 1
+            self.free += 1
             self._changed_at = monotonic()
             self._released.notify()
 
@@ -156,6 +170,7 @@ class Application:
         self.django = django
         self.slots = Slots(settings.REQUEST_THREADS, settings.SLOT_TIMEOUT)
         self.streams = threading.BoundedSemaphore(settings.MAX_STREAMS)
+        self.observers: list[RequestObserver] = []
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         # A copy, because a server may read its own environment after the response, as gunicorn does.
@@ -166,10 +181,17 @@ class Application:
             environ["PATH_INFO"] = environ["PATH_INFO"][:-1]
         client_address.apply_proxy(environ)
         line = AccessLine(environ)
+        previous_id = request_id.set(line.id)
+        for observer in self.observers:
+            observer.start(line)
         try:
             response = self.admit(line)
         finally:
             line.write()
+            for observer in self.observers:
+                observer.end(line)
+            if is_answering.get():
+                request_id.reset(previous_id)
         start_response(line.status_line, line.headers)
         return response
 
@@ -183,7 +205,7 @@ class Application:
             # `AccountMiddleware` refuses it.
             line.environ["rostrum.max_body_bytes"] = limit
         if not read_body(line.environ):
-            return reject(line, 400)
+            return reject(line, 400, "incomplete_body")
         if is_answering.get():
             # A request within a request (`accounts.examples.requests`) uses the slot of the outer request.
             return self.respond(line)
@@ -191,7 +213,7 @@ class Application:
 
     def respond_in_slot(self, line: AccessLine) -> Iterable[bytes]:
         if not self.slots.acquire():
-            return reject(line, 503)
+            return reject(line, 503, "no_slot")
         try:
             return self.respond(line)
         finally:
@@ -207,7 +229,7 @@ class Application:
 
         environ = line.environ
         if not self.streams.acquire(blocking=False):
-            return reject(line, 503)
+            return reject(line, 503, "no_stream")
         with ExitStack() as stack:
             is_receiving = stack.enter_context(ExitStack())
             is_receiving.callback(self.streams.release)
@@ -217,12 +239,12 @@ class Application:
                 if (account_id := find_account_of_upload(WSGIRequest(without_body(environ)))) is not None:
                     lease = stack.enter_context(holding_lease(account_id))
                     if lease is None:
-                        return reject(line, 429)
+                        return reject(line, 429, "uploads_of_account")
                     body = receive(environ["wsgi.input"], int(environ["CONTENT_LENGTH"]), lease)
             except (OperationalError, InterfaceError):
-                return reject(line, 503)
+                return reject(line, 503, "unavailable")
             if body is None:
-                return reject(line, 400)
+                return reject(line, 400, "incomplete_body")
             stack.enter_context(body)
             is_receiving.close()
             line.environ = {**environ, "wsgi.input": body, "rostrum.max_body_bytes": limit}
@@ -239,7 +261,7 @@ class Application:
             if self.streams.acquire(blocking=False):
                 return Stream(response, self.streams.release)
             response.close()
-            return reject(line, 503)
+            return reject(line, 503, "no_stream")
         content = [b"".join(response)] if response.streaming else [response.content]
         response.close()
         return content
@@ -299,10 +321,14 @@ def without_body(environ: "WSGIEnvironment") -> "WSGIEnvironment":
     return {**environ, "wsgi.input": io.BytesIO(), "CONTENT_LENGTH": "0"}
 
 
-def reject(line: AccessLine, status: int) -> list[bytes]:
-    """Return the content of a response with 503, 429 to an upload, or 400 to an incomplete body. Neither middleware nor the database are used."""
+def reject(line: AccessLine, status: int, cause: str) -> list[bytes]:
+    """Return the content of a response with 503, 429 to an upload, or 400 to an incomplete body. Neither middleware nor the database are used.
+
+    `cause` is for the metrics.
+    """
     from core import error_responses  # after Django's setup
 
+    line.environ["rostrum.rejection"] = cause
     remove_charset(line.environ)
     respond = {
         503: error_responses.unavailable,

@@ -63,6 +63,7 @@ def unavailable(request: HttpRequest) -> HttpResponse:
 
 def share_exceeded(request: HttpRequest) -> HttpResponse:
     """Return the response to a request that was not carried out, because too many of the account or the user are in progress."""
+    request.META["rostrum.rejection"] = "share"
     message = gettext_lazy("Too many requests are in progress; send this one again in a moment")
     return error_response(request, 503, message=message, headers={"Retry-After": "1"})
 

@@ -1,12 +1,18 @@
-"""Redaction of the log: passwords and tokens always, personal data in queries unless `LOG_QUERIES` is on."""
+"""The formats of the log, and its redaction: passwords and tokens always, personal data in queries unless `LOG_QUERIES` is on."""
 
+import json
 import logging
 import re
+from contextvars import ContextVar
+from datetime import UTC, datetime
 from urllib.parse import unquote_plus
 
+import orjson
 from django.conf import settings
 
 ACCESS_LOG = "rostrum.access"
+# The id of the request that this thread answers, or `job-` and the id of the job that it runs.
+request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
 
 _SECRETS = re.compile(
     r"""(?ix)
@@ -82,3 +88,27 @@ class RedactingFormatter(logging.Formatter):
         line = super().format(record)
         # The access log itself redacts the parts that come from the client. Redacting the whole line could remove other parts.
         return line if record.name == ACCESS_LOG else redact(line)
+
+
+class JSONFormatter(logging.Formatter):
+    """A formatter that writes each record as an object of JSON in one line, redacted as by `RedactingFormatter`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname,
+            "logger": record.name,
+        }
+        if record.name == ACCESS_LOG and isinstance(record.args, tuple):
+            id, method, url, status, size, milliseconds, user = record.args
+            fields |= {"request_id": id, "method": method, "url": url, "status": int(str(status))}
+            fields["bytes"] = None if size == "-" else int(str(size))
+            fields |= {"milliseconds": round(float(str(milliseconds)), 1), "user": None if user == "-" else user}
+            # Faster than json, which is needed for characters that are not valid in UTF-8. The parts of these lines are quoted.
+            return orjson.dumps(fields).decode()
+        if (current_id := request_id.get()) is not None:
+            fields["request_id"] = current_id
+        fields["message"] = redact(record.getMessage())
+        if record.exc_info:
+            fields["traceback"] = redact(self.formatException(record.exc_info))
+        return json.dumps(fields)

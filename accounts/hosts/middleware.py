@@ -41,6 +41,8 @@ class AccountMiddleware:
         address, agent = read_address(request.META), request.META.get("HTTP_USER_AGENT", "")
         with called_from(Origin(interface, address, agent)):
             response = self.respond(request)
+        if request.resolver_match is not None:
+            request.META["rostrum.route"] = request.resolver_match.url_name
         if not response.streaming:
             # This default is the safe one, because a response may contain data of one user. A view may set another header.
             response.headers.setdefault("Cache-Control", "private, no-store")

@@ -4,6 +4,8 @@ Django's own loader of timestamps is written in Python and takes 5 µs for each;
 """
 
 import sys
+from collections.abc import Callable
+from time import perf_counter
 from types import TracebackType
 from typing import Any, Self
 
@@ -20,6 +22,25 @@ from psycopg.types.datetime import TimestamptzLoader
 MAX_PREPARED = 500
 # The server has lost a prepared statement, or a migration has changed the types of its rows.
 _OBSOLETE_STATEMENT = (errors.InvalidSqlStatementName, errors.FeatureNotSupported)
+
+
+# Functions that get each statement, without its values, and the seconds that it took. `config.monitoring` adds them.
+statement_observers: list[Callable[[object, float], None]] = []
+
+
+class ObservedCursor(psycopg.Cursor[Any]):
+    """A cursor that measures its statements. Connections use it only if there are observers."""
+
+    def execute(
+        self, query: Any, params: Any = None, *, prepare: bool | None = None, binary: bool | None = None
+    ) -> Self:
+        start = perf_counter()
+        try:
+            return super().execute(query, params, prepare=prepare, binary=binary)
+        finally:
+            seconds = perf_counter() - start
+            for observe in statement_observers:
+                observe(query, seconds)
 
 
 class Connection(psycopg.Connection):
@@ -108,6 +129,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.isolation_level = IsolationLevel.READ_COMMITTED
         connection = Connection.connect(**conn_params)
         connection.client_timeout = self.client_timeout
+        if statement_observers:
+            connection.cursor_factory = ObservedCursor
         self.is_obsolete = False
         # psycopg returns times in the time zone of the session, which Django sets to TIME_ZONE, that is to UTC.
         connection.adapters.register_loader("timestamptz", TimestamptzLoader)

@@ -18,6 +18,7 @@ from django.utils import translation
 from core.jobs import queue, registry
 from core.jobs.queue import Job
 from core.jobs.registry import PermanentError, find_function
+from core.logs import request_id
 
 logger = logging.getLogger("rostrum.jobs")
 
@@ -36,6 +37,12 @@ FREEZE_TIMEOUT = 120
 DATABASE_RETRY = 1
 # Seconds after which a job of a closed account is tried again.
 CLOSED_DELAY = 600
+
+
+# Functions that a worker calls when it starts.
+start_hooks: list[Callable[[], None]] = []
+# Functions that get each job that has ended, its outcome (`succeeded`, `retried`, `failed` or `taken_over`), and the seconds that it took.
+job_observers: list[Callable[[Job, str, float], None]] = []
 
 
 class WorkerLost(Exception):
@@ -77,14 +84,15 @@ def run(job: Job) -> BaseException | None:
     return None
 
 
-def record(job: Job, error: BaseException | None) -> None:
-    """Record the outcome of a job. Do nothing if another worker has taken it over."""
+def record(job: Job, error: BaseException | None) -> str:
+    """Record the outcome of a job, and return it. Do nothing if another worker has taken it over."""
     # A claim after which the function was not called is not an attempt.
     attempts = job.attempts - isinstance(error, (WorkerLost, AccountClosed))
     if error is None:
-        if not queue.finish(job):
-            logger.warning("%s ended after another worker had taken it over", job)
-        return
+        if queue.finish(job):
+            return "succeeded"
+        logger.warning("%s ended after another worker had taken it over", job)
+        return "taken_over"
     is_permanent = isinstance(error, PermanentError)
     delay = None if is_permanent else find_function(job.name).retry.get_delay(attempts)
     if isinstance(error, AccountClosed):
@@ -92,12 +100,16 @@ def record(job: Job, error: BaseException | None) -> None:
     name = type(error.__cause__ if is_permanent and error.__cause__ else error).__name__
     if not queue.fail(job, name, delay=delay, attempts=attempts):
         logger.warning("%s failed after another worker had taken it over: %s", job, name)
+        outcome = "taken_over"
     elif delay is None:
-        logger.error("%s failed after %d attempts: %s", job, attempts, name)
+        logger.error("%s failed after %d attempts: %s", job, attempts, name, extra={"error": error})
+        outcome = "failed"
     else:
         logger.warning("%s is retried in %d s: %s", job, delay, name)
+        outcome = "retried"
     # Only the stack: the message may contain personal data.
     logger.debug("%s", "".join(traceback.format_tb(error.__traceback__)))
+    return outcome
 
 
 def defer_periodic(now: float, last: dict[str, int]) -> int:
@@ -137,6 +149,8 @@ class Worker:
 
     def run(self) -> int:
         """Run jobs until `stop` is set. Return the exit status."""
+        for start in start_hooks:
+            start()
         self.id = queue.register_worker()
         logger.info("worker %d started with %d threads", self.id, self.threads)
         for name, job_queue in registry.queues.items():
@@ -185,12 +199,18 @@ class Worker:
         return job
 
     def run_job(self, job: Job) -> None:
+        request_id.set(f"job-{job.id}")
+        start = monotonic()
         error = run(job)
+        seconds = monotonic() - start
         # Without the recorded outcome, the job would run again.
         while job in self.running:
             with reconnecting():
-                record(job, error)
+                outcome = record(job, error)
                 del self.running[job]
+                for observe in job_observers:
+                    observe(job, outcome, seconds)
+        request_id.set(None)
 
     def run_loop(self, name: str, loop: registry.Loop) -> None:
         while not self.stop.wait(TICK):

@@ -2,7 +2,9 @@
 
 import base64
 import io
+import json
 import logging
+from datetime import datetime
 from time import process_time
 from urllib.parse import unquote
 
@@ -13,7 +15,7 @@ from django.db import IntegrityError, OperationalError
 from accounts.account.models import Account
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
-from core.logs import RedactingFormatter, redact, redact_query
+from core.logs import JSONFormatter, RedactingFormatter, redact, redact_query, request_id
 from tests.support.client import Client
 from tests.support.factories import PASSWORD, make_client
 from tests.support.tables import table
@@ -358,3 +360,46 @@ def test_redaction_takes_linear_time(text):
     redact_query(text * (200_000 // len(text)))
     # A linear pattern takes 0.04 s.
     assert process_time() - before < 10
+
+
+def json_line(name: str, message: str, *arguments, **options) -> dict:
+    record = logging.LogRecord(name, logging.WARNING, "", 1, message, arguments, options.get("exc_info"))
+    line = json.loads(JSONFormatter().format(record))
+    assert datetime.fromisoformat(line.pop("time")).tzinfo is not None
+    return line
+
+
+def test_lines_in_json(acme, caplog):
+    caplog.set_level("INFO", "rostrum.access")
+    response = acme.json().get("/app/clients.json?q=ann@example.com&page=2")
+    [record] = [record for record in caplog.records if record.name == "rostrum.access"]
+    line = json_line(record.name, record.msg, *record.args)
+    assert line.pop("milliseconds") >= 0
+    assert line == {
+        "level": "WARNING",
+        "logger": "rostrum.access",
+        "request_id": response.headers["X-Request-Id"],
+        "method": "GET",
+        "url": f"{acme.host}/app/clients.json?q=[omitted]&page=2",
+        "status": 200,
+        "bytes": int(response.headers["Content-Length"]),
+        "user": f"acme#{acme.bob.id}",
+    }
+    token = request_id.set("1234567890123456")
+    try:
+        raise ValueError("password=hunter22 \ud800")
+    except ValueError as error:
+        line = json_line("a", "token=%s\nnext", "abcdefgh", exc_info=(type(error), error, error.__traceback__))
+    finally:
+        request_id.reset(token)
+    traceback = line.pop("traceback")
+    assert traceback.endswith("ValueError: password=[redacted] \ud800")
+    assert line == {
+        "level": "WARNING",
+        "logger": "a",
+        "request_id": "1234567890123456",
+        "message": "token=[redacted]\nnext",
+    }
+    unknown = ("0" * 16, "GET", "a/", "404", "-", 1.26, "-")
+    line = json_line("rostrum.access", "%s %s %s %s %s %.1fms %s", *unknown)
+    assert (line["request_id"], line["bytes"], line["milliseconds"], line["user"]) == ("0" * 16, None, 1.3, None)
