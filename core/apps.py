@@ -5,7 +5,7 @@ from core import rooms
 
 class Core(rooms.Room):
     name = "core"
-    subjects = ("pages", "openapi", "change_feed", "housekeeping", "files")
+    subjects = ("pages", "openapi", "change_feed", "housekeeping", "files", "health", "backups")
     # The names of fields, without `_id`, in error messages that do not stand next to the field (`core.pages.errors`).
     field_labels = {
         "additional_fields": _("additional fields"),

@@ -1,7 +1,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit import actions
-from accounts.closing import deletion  # noqa: F401  # it registers jobs and a receiver
+from accounts.closing import deletion, health  # noqa: F401  # they register jobs, a receiver and a check
 from accounts.hosts.requests import is_owner
 from core.pages.navigation import MenuEntry, register
 

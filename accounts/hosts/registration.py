@@ -1,3 +1,3 @@
-"""The registration of the checks of domains (`core.rooms`): the module registers its jobs and their queue."""
+"""The registration of the checks of domains and addresses (`core.rooms`): the module registers its jobs and their queue."""
 
-from accounts.hosts import domains  # noqa: F401
+from accounts.hosts import domains, health  # noqa: F401

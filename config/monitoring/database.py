@@ -9,8 +9,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 
 from core.changes.followers import PAUSED_UNTIL, change_followers
 from core.db.time_limit import TooSlow, set_client_timeout, time_limit
+from core.jobs.counts import heartbeat_ages
 from core.jobs.registry import jobs, queues
-from core.management.commands.jobs import heartbeat_ages
 
 logger = logging.getLogger("rostrum.monitoring")
 

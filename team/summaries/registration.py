@@ -6,6 +6,7 @@ from django.utils import timezone
 from accounts.account.models import Account, currency_changed
 from accounts.statuses.models import Status, outcome_changed
 from crm.clients.models import LAST_ACTIVITY
+from team.summaries import health  # noqa: F401  # it registers a check
 from team.summaries.jobs import update_summaries_of_status, update_sums_of_account
 from team.summaries.models import last_activity_of_client
 

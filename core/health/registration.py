@@ -1,0 +1,1 @@
+from core.health import checks  # noqa: F401  # they are registered
