@@ -12,6 +12,7 @@ class Accounts(rooms.Room):
         "layout",
         "tags",
         "account",
+        "plans",
         "mail",
         "users",
         "mentions",
@@ -32,6 +33,7 @@ class Accounts(rooms.Room):
         "reference",
         "trash",
         "audit_log",
+        "operator",
     )
     field_labels = {
         "accent": _("accent"),

@@ -49,6 +49,11 @@ SECRET_KEY = _read("SECRET_KEY", "", "The secret key for signatures; at least 50
 BASE_DOMAIN = _read(
     "BASE_DOMAIN", "localhost", "The domain of all accounts: the account acme has the address acme.BASE_DOMAIN.", domain
 )
+OPERATOR_ACCOUNT = _read(
+    "OPERATOR_ACCOUNT",
+    "",
+    "The prefix of the operator's own account. Its owners, signed in with a second factor, use the console of operators there.",
+)
 FORUM_DOMAINS = _read(
     "FORUM_DOMAINS",
     "proven",

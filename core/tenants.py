@@ -14,6 +14,10 @@ class TenantAccount(Protocol):
     @property
     def zone(self) -> ZoneInfo: ...
 
+    @property
+    def rate_limit(self) -> int | None:
+        """The requests per minute of each token or user, or None for RATE_LIMIT."""
+
 
 class Caller(Protocol):
     """A user or a token."""

@@ -28,6 +28,7 @@ os.environ |= {
     "DJANGO_SETTINGS_MODULE": "tests.support.plain_settings" if PLAIN else "config.settings",
     "SECRET_KEY": "tests-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "BASE_DOMAIN": "example.test",
+    "OPERATOR_ACCOUNT": "acme",
     # Most tests create domains of forums without a proof. `tests/accounts/hosts/test_domains.py` tests the default.
     "FORUM_DOMAINS": "trusted",
     "HTTPS": "off",

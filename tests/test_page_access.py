@@ -142,18 +142,22 @@ def test_it_works(private, other):
             for response in responses_to(visitor.copy(), path, methods, csrf=visitor.token):
                 assert SECRET not in response.text, path
                 assert response.status_code < 500, path
-                if route not in FOR_ANYONE:
+                if route in OF_OPERATOR:
+                    assert response.status_code == 404, (path, response.request.method, response.status)
+                elif route not in FOR_ANYONE:
                     assert is_refused_to_visitors(response), (path, response.request.method, response.status)
         if "get" in methods:
             response = mallory.copy().get(path, expect_errors=True)
             assert SECRET not in response.text, path
-            assert route in FOR_ANYONE or redirects_to_sign_in(response), path
+            assert route in FOR_ANYONE | OF_OPERATOR or redirects_to_sign_in(response), path
     for path in ["/sitemap.xml", "/robots.txt", *SEARCHES, "/app/roadmap", "/app/feed.atom"]:
         response = acme.page().get(path.format("acme"), expect_errors=True)
         assert SECRET not in response.text, path
         assert "Allow" not in response.text, path
 
 
+# The console of operators exists for nobody else.
+OF_OPERATOR = {route for route in ROUTES if route.startswith("app/operator")}
 # Pages of the account, which show a user their own profile at every host of the account.
 OF_PROFILE = {route for route in ROUTES if route.startswith("app/profile") and route != "app/profile/posts"}
 
@@ -170,8 +174,10 @@ def test_members_of_other_forums_find_nothing_of_a_private_forum(private):
                 # The form of the language repeats the requested path.
                 assert SECRET not in response.text.replace(quote(path), ""), route
                 assert response.status_code < 500, route
+                if route in OF_OPERATOR:
+                    assert response.status_code == 404, route
                 # A part of the page of a new suggestion shows the text that was sent.
-                if route not in FOR_ANYONE | OF_PROFILE or route == "app/posts/similar":
+                elif route not in FOR_ANYONE | OF_PROFILE or route == "app/posts/similar":
                     assert response.status_code == 403, (route, response.request.method, response.status)
             assert list(acme.account.posts.order_by("id").values()) == before, route
 

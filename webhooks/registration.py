@@ -7,7 +7,7 @@ from accounts.hosts.requests import is_admin
 from core.jobs.registry import register_loop
 from core.pages.navigation import MenuEntry, register
 from core.registry import newest_id, registry
-from webhooks import health  # noqa: F401  # it registers a check
+from webhooks import operating  # noqa: F401  # it registers a check and a panel
 from webhooks.dispatcher import deliver_webhooks
 from webhooks.models import DELIVERIES, Delivery, DeliveryQuerySet
 

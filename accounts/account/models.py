@@ -121,8 +121,20 @@ class Account(Audited):
     second_factor_roles = ArrayField(models.TextField(), default=list, db_default=[])
     # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
     resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
-    # The bytes of the files that the account may store. None stands for the setting FILES_QUOTA. Only operators set it.
+    # The plan, and its limits (`accounts.plans`): the bytes of stored files, the requests per minute of each token or user, and the users of the
+    # team. None stands for the setting of the installation, or for no limit.
+    plan = models.ForeignKey(
+        "accounts.Plan",
+        models.PROTECT,
+        null=True,
+        editable=False,
+        db_index=False,
+        db_constraint=False,
+        related_name="+",
+    )
     files_quota = models.BigIntegerField(null=True, editable=False)
+    rate_limit = models.IntegerField(null=True, editable=False)
+    team_limit = models.IntegerField(null=True, editable=False)
     # A closed account is one that an operator has suspended, or an owner deletes at this time (`accounts.closing`).
     suspended_at = models.DateTimeField(null=True, editable=False)
     # Why, for the owners.

@@ -37,6 +37,7 @@ ACTS: dict[str, Promise] = {
     "passkey_added": pgettext_lazy("act", "passkey added"),
     "password_changed": pgettext_lazy("act", "password changed"),
     "password_reset": pgettext_lazy("act", "password reset by a link"),
+    "plan_changed": pgettext_lazy("act", "plan changed"),
     "proven": pgettext_lazy("act", "proven"),
     "reactivated": pgettext_lazy("act", "reactivated"),
     "recounted": pgettext_lazy("act", "stored values repaired"),
@@ -54,6 +55,7 @@ ACTS: dict[str, Promise] = {
     "suspended": pgettext_lazy("act", "suspended"),
     "unblocked": pgettext_lazy("act", "unblocked"),
     "undone": pgettext_lazy("act", "undone"),
+    "viewed": pgettext_lazy("act", "viewed"),
 }
 CRUD = ("created", "changed", "deleted")
 

@@ -115,7 +115,9 @@ def record(account_id: int, action: str, *, by: Any = None, target: Any = None, 
         is_token = origin.token_label is not None and origin.user is not None and origin.user.id == user.id
         kind = kinds.TOKEN if is_token else kinds.USER
     else:
-        kind = {"job": kinds.SYSTEM, "command": kinds.OPERATOR}.get(origin.interface, kinds.VISITOR)
+        kind = {"job": kinds.SYSTEM, "command": kinds.OPERATOR, "console": kinds.OPERATOR}.get(
+            origin.interface, kinds.VISITOR
+        )
     AuditEntry.objects.create(
         account_id=account_id,
         action=action,

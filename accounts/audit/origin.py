@@ -21,6 +21,7 @@ class Interface(models.TextChoices):
     XML = "xml", "XML"
     COMMAND = "command", pgettext_lazy("of an operator", "Command")
     JOB = "job", _("Job")
+    CONSOLE = "console", pgettext_lazy("of an operator", "Console")
 
 
 @dataclass(slots=True)

@@ -120,6 +120,16 @@ class RoleMixin(models.Model):
                 raise PermissionDenied("An agent may create members only")
             raise PermissionDenied(ONLY_OWNERS)
 
+    def check_team_size(self, role: str) -> None:
+        """Raise FieldError if a user more with the role does not fit into the plan of the account, whose row stays locked."""
+        limit = self.account.team_limit
+        if role not in TEAM or limit is None:
+            return
+        self.account.lock()
+        if self.account.users.filter(role__in=TEAM, is_active=True).count() >= limit:
+            message = _("can't be given: the plan of the account has {most} users in the team")
+            raise FieldError("role", message, "team_limit", {"most": limit})
+
     @transaction.atomic(savepoint=False)
     def change_role(self, role: str, *, by: Self) -> None:
         """Change the role. Raise PermissionDenied if `by` may not change it, and FieldError if `by` is the same user."""
@@ -129,6 +139,8 @@ class RoleMixin(models.Model):
             raise FieldError("role", _("is not one of those that there are"))
         if role not in by.assignable_roles:
             raise PermissionDenied(ONLY_OWNERS)
+        if self.role not in TEAM:
+            self.check_team_size(role)
         former_role, self.role = self.role, role
         self._save("role")
         self._record("role_changed", by, before=former_role, after=role)
@@ -152,6 +164,7 @@ class RoleMixin(models.Model):
     def reactivate(self, *, by: Self) -> None:
         """Enable sign-in again, which also ends a block. Raise PermissionDenied if `by` may not manage the user."""
         self._lock_managed(by)
+        self.check_team_size(self.role)
         self._activate()
         self._record("reactivated", by)
 

@@ -127,6 +127,7 @@ class UserQuerySet(models.QuerySet[Any]):
         values: dict[str, Any] = {"name": login.partition("@")[0] or login, **fields}
         check_without_website(login=login, name=values["name"])
         values |= {"login": login, "email": email, "password": make_password(password)}
+        User(account=account).check_team_size(values.get("role", Role.MEMBER))
         user: User = self.create(account=account, **values)
         record(account.id, "user.created", target=user, role=user.role)
         return user

@@ -55,6 +55,13 @@ def enforce_limit(request: AnyRequest, status: LimitStatus, message: str | Promi
         raise Throttled(status.reset, message)
 
 
+def limit_of(request: AnyRequest) -> int:
+    """Return the requests per minute of each token or user: those of the account's plan, or RATE_LIMIT."""
+    account = getattr(django_request(request), "account", None)
+    limit: int = (account and account.rate_limit) or settings.RATE_LIMIT
+    return limit
+
+
 class CallerThrottle(BaseThrottle):
     """RATE_LIMIT of a token, or of the user of a request without a token."""
 
@@ -65,7 +72,7 @@ class CallerThrottle(BaseThrottle):
         if not settings.RATE_LIMIT or caller is None:
             return True
         kind = "user" if request.auth is None else "token"
-        self.status = rate_limiter.hit(f"{kind}:{caller.account_id}:{caller.id}", settings.RATE_LIMIT, MINUTE)
+        self.status = rate_limiter.hit(f"{kind}:{caller.account_id}:{caller.id}", limit_of(request), MINUTE)
         django_request(request).limit_status = self.status
         return self.status.allowed
 
@@ -77,7 +84,7 @@ def count_page_action(request: RequestOfPage) -> None:
     """Apply RATE_LIMIT to a user's actions on pages, together with the user's API requests by HTTP Basic. Raise Throttled."""
     if settings.RATE_LIMIT and request.user is not None:
         key = f"user:{request.user.account_id}:{request.user.id}"
-        enforce_limit(request, rate_limiter.hit(key, settings.RATE_LIMIT, MINUTE))
+        enforce_limit(request, rate_limiter.hit(key, limit_of(request), MINUTE))
 
 
 def count_search(request: RequestOfPage) -> None:

@@ -127,7 +127,7 @@ TABLES: dict[str, ArchivedTable] = {
         "accounts.Account",
         # New accounts have lower limits, so an import must not make an account older.
         {
-            OWN: "id prefix from_partner files_quota second_factor_roles suspended_at suspended_reason deletion_at created_at updated_at",
+            OWN: "id prefix from_partner plan_id files_quota rate_limit team_limit second_factor_roles suspended_at suspended_reason deletion_at created_at updated_at",
             SECRET: "partner_key",
             DERIVED: "resources_with_fields",
         },

@@ -231,7 +231,7 @@ class World:
             ContentReport.objects.file(row, by=self.dan, reason="abuse", note=LONG_WORD)
         # Session secrets by login.
         users = (self.alice, self.bob, self.carol, self.dan)
-        self.sessions = {user.login: Session.objects.start(user)[1] for user in users}
+        self.sessions = {user.login: Session.objects.start(user, is_verified=True)[1] for user in users}
 
     def make_board(self, client_id: int) -> None:
         """Create deals in several statuses, some of them overdue or rotting, and a second pipeline."""
@@ -772,6 +772,12 @@ PAGES = [
     PageCase("app/account/data", "alice"),
     PageCase("app/account/archive", "alice"),
     PageCase("app/account/closing", "alice"),
+    PageCase("app/operator", "alice"),
+    PageCase("app/operator/accounts/<slug:prefix>", "alice", path="/app/operator/accounts/acme"),
+    PageCase("app/operator/plans", "alice"),
+    PageCase("app/operator/jobs", "alice"),
+    # Its checks need the network. `tests/accounts/operator` replaces them.
+    PageCase("app/operator/health", "bob", status=404),
     PageCase("app/account/sign-in", "alice"),
     PageCase(
         "app/account/users/<id:id>/factors", "alice", path=lambda world: f"/app/account/users/{world.bob.id}/factors"

@@ -9,8 +9,8 @@ from django.db import OperationalError, connection
 from django.utils import timezone
 
 from core.jobs import queue
-from core.management.commands.jobs import NO_WORKER
 from core.jobs.queue import Heartbeat, Job
+from core.management.commands.jobs import NO_WORKER
 
 
 def output_of(*arguments: str) -> str:
