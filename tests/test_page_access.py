@@ -20,6 +20,7 @@ FOR_ANYONE = {
     "app/sign-in/code",
     "app/sign-in/code/enter",
     "app/sign-in/second",
+    "app/sign-in/token",
     "app/sign-in/passkey",
     "app/sign-in/passkey/options",
     # Redirects, which tests/accounts/sign_in/pages/test_handover.py covers.

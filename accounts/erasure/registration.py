@@ -36,6 +36,12 @@ register(
     lambda user: user.second_factors.all(),
     public_columns=("id", "kind", "name", "created_at", "last_used_at"),
 )
+register(
+    "identities",
+    _("Names in other systems"),
+    lambda user: user.identities.all(),
+    public_columns=("id", "provider", "subject", "created_at"),
+)
 register("invitations", _("Invitations"), lambda user: user.account.invitations.filter(invited_by_id=user.id))
 register("sign_in_codes", _("Sign-in codes"), lambda user: user.account.sign_in_codes.filter(email__iexact=user.email))
 register(

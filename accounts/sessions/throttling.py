@@ -141,6 +141,8 @@ class Way(StrEnum):
     PASSKEY = "passkey"
     # The current password or a code, which a page asks of a user who is signed in.
     CONFIRMATION = "confirmation"
+    # A token that a shop has signed for its customer.
+    SHOP = "shop"
     # The APIs. An accepted password is logged when it is checked, which is at most every five minutes in a process.
     BASIC = "basic"
     TOKEN = "token"  # noqa: S105  # the name of a way

@@ -6,6 +6,7 @@ from django.db import connection
 
 from accounts.account.models import Account
 from accounts.sessions.models import Session
+from accounts.shop_sign_in.models import ShopSignIn
 from accounts.sign_in.models import Handover, SignInCode
 from accounts.statuses.models import Status
 from accounts.users.digests import digest_of
@@ -113,6 +114,8 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     account.users.filter(id=user.id).update(group_id=group.id)
     session, _secret = Session.objects.start(user, agent=label)
     Handover.objects.begin(session, host=host.name)
+    account.identities.create(user_id=user.id, provider="shop", subject=label)
+    ShopSignIn.get_or_new(account).rotate()
     account.second_factors.create(user_id=user.id, kind="passkey", name=label, key=b"key", credential_id=b"id")
     SignInCode.objects.make(account, f"{label}@example.com")
     owner = account.users.get(role=User.Role.OWNER)
