@@ -846,7 +846,10 @@ CREATE TABLE public.accounts_apitoken (
     created_at timestamp with time zone NOT NULL,
     last_used_at timestamp with time zone,
     expires_at timestamp with time zone,
-    revoked_at timestamp with time zone
+    revoked_at timestamp with time zone,
+    last_used_from character varying(50) DEFAULT ''::character varying NOT NULL,
+    networks character varying(43)[],
+    scopes character varying(20)[]
 );
 ALTER TABLE ONLY public.accounts_apitoken ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -993,7 +996,8 @@ CREATE TABLE public.accounts_session (
     created_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
-    confirmed_at timestamp with time zone
+    confirmed_at timestamp with time zone,
+    address character varying(50) DEFAULT ''::character varying NOT NULL
 );
 ALTER TABLE ONLY public.accounts_session ALTER COLUMN account_id SET (n_distinct=2);
 

@@ -41,6 +41,7 @@ from accounts.users.models import User
 from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.errors import Throttled
+from core.http.throttling import client_address_of
 from core.pages.base import Page, redirect, safe_path
 from core.pages.formatting import LANGUAGE_COOKIE
 from core.pages.navigation import home_path, start_path
@@ -60,9 +61,11 @@ def sign_in(
     """
     if request.session is not None:
         request.session.end()
-    agent, domain = request.headers.get("User-Agent", ""), request.address.domain
+    agent, address = request.headers.get("User-Agent", ""), client_address_of(request)
     with transaction.atomic():
-        row, secret = Session.objects.start(user, agent=agent, family=family, domain=domain)
+        row, secret = Session.objects.start(
+            user, agent=agent, address=address, family=family, domain=request.address.domain
+        )
         log_sign_in(request, user, way)
     set_cookie(response, SESSION_COOKIE, secret, Session.LIFETIME)
     if way in (Way.PASSWORD, Way.CODE) and not user.is_new and not find_browser(request, user.id):
