@@ -15,6 +15,7 @@ from django.db import transaction
 from django.http import HttpResponse, QueryDict
 from django.middleware.csrf import rotate_token
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import get_language, gettext_lazy, override
 from django.utils.translation import gettext as _
 
@@ -38,6 +39,7 @@ from accounts.sign_in.forms import Code, CurrentPassword, too_many_attempts
 from accounts.sign_in.models import CodeExpired, SignInCode
 from accounts.users.forms import EmailFormField
 from accounts.users.models import User
+from accounts.users.names import is_common
 from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.errors import Throttled
@@ -168,8 +170,12 @@ class SignIn(Page):
         form = SignInForm(request.POST, request=request)
         if not form.is_valid():
             return self.render_form(form)
-        target = safe_path(request, form.cleaned_data["next"])
-        return sign_in(request, redirect(target), cast(User, form.user), way=Way.PASSWORD)
+        user, target = cast(User, form.user), safe_path(request, form.cleaned_data["next"])
+        if is_common(form.cleaned_data["password"], user):
+            text = _("Your password is widely known from breaches of other services, so others may guess it. {change}.")
+            link = format_html('<a href="{}">{}</a>', reverse("accounts-security"), _("Choose another one"))
+            messages.warning(request, format_html(text, change=link))
+        return sign_in(request, redirect(target), user, way=Way.PASSWORD)
 
 
 class CodeRequestForm(Form):
