@@ -5,7 +5,9 @@ import logging
 
 import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
 
+from accounts.sessions.models import Session
 from accounts.tokens.models import APIToken
 from accounts.tokens.scopes import clean_networks, clean_scopes
 from core.api.views import JSONViewSet
@@ -14,6 +16,7 @@ from core.rows.scopes import areas
 from tests.support.assertions import assert_refused, read
 from tests.support.client import JSONClient
 from tests.support.factories import make_client, make_token
+from tests.support.pages import Visitor
 from tests.support.tables import table
 
 FIND = "/app/find.json?q=ann"
@@ -190,3 +193,32 @@ def test_the_token_of_a_new_account_is_not_limited(acme):
     limited = make_token(acme.alice, scopes=["read", "write", "settings"])
     made = read(acme.json(limited).post("/app/account.json", json=body))
     assert APIToken.objects.find_by_token(made["api_token"]).scopes is None
+
+
+def test_the_list_of_the_users_tokens(acme):
+    make_token(acme.bob, label="Old", expires_at=timezone.now())
+    token = make_token(acme.bob, label="Shop", scopes=["read", "settings"], networks=["203.0.113.0/24"])
+    client = at_address(acme.json(token), "203.0.113.9")
+    first, shop = client.get("/app/tokens.json").json()
+    assert (first["label"], first["scopes"], first["networks"], first["last_used_at"]) == ("test", None, None, None)
+    row = APIToken.objects.find_by_token(token)
+    assert shop.pop("created_at")
+    assert shop.pop("last_used_at")
+    assert shop == {
+        "id": row.id,
+        "label": "Shop",
+        "hint": token[:3],
+        "scopes": ["read", "settings"],
+        "networks": ["203.0.113.0/24"],
+        "last_used_from": "203.0.113.9",
+        "expires_at": None,
+    }
+
+
+def test_a_session_has_the_address_of_its_last_use(acme):
+    visitor = Visitor(acme.host, REMOTE_ADDR="2001:db8::7").sign_in("carol")
+    assert acme.carol.sessions.get().address == "2001:db8::/64"
+    acme.carol.sessions.update(seen_at=timezone.now() - 2 * Session.TOUCH_INTERVAL)
+    visitor.extra_environ["REMOTE_ADDR"] = "192.0.2.7"
+    visitor.get("/app/profile")
+    assert acme.carol.sessions.get().address == "192.0.2.7"
