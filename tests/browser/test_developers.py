@@ -16,6 +16,8 @@ FIRST = ["clients", "contact-lists", "contacts", "deals", "posts", "statuses", "
 # The import is cancelled before it starts, and deleted after.
 REFUSED = {
     "cancel_bulk_change": "409 Conflict",
+    "ask_deletion": "422 Unprocessable Entity",
+    "cancel_deletion": "409 Conflict",
     "cancel_message": "409 Conflict",
     "delete_import": "409 Conflict",
     "cancel_import": "409 Conflict",
