@@ -11,8 +11,17 @@ from django.utils.translation import gettext_lazy
 from rest_framework import exceptions
 from rest_framework.views import APIView
 
-from core.errors import RETRY_AFTER, Conflict, FieldError, FieldErrors, ShareExceeded, StoreUnavailable, Throttled
-from core.http.errors import CODES, json_response, xml_response
+from core.errors import (
+    RETRY_AFTER,
+    Conflict,
+    FieldError,
+    FieldErrors,
+    MissingScopes,
+    ShareExceeded,
+    StoreUnavailable,
+    Throttled,
+)
+from core.http.errors import CODES, SCOPE, json_response, xml_response
 from core.http.formats import expects_html
 from core.pages.errors import error_page
 
@@ -22,6 +31,7 @@ logger = logging.getLogger("rostrum.errors")
 UNCERTAIN_MESSAGE = "The service failed; the request may have been carried out"
 # The message for a connection that was lost during or after a commit.
 CONNECTION_LOST_MESSAGE = gettext_lazy("The connection to the database was lost; the request may have been carried out")
+SCOPE_MESSAGE = "The token lacks the scope %s"
 SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
 
 
@@ -66,6 +76,14 @@ def share_exceeded(request: HttpRequest) -> HttpResponse:
     request.META["rostrum.rejection"] = "share"
     message = gettext_lazy("Too many requests are in progress; send this one again in a moment")
     return error_response(request, 503, message=message, headers={"Retry-After": "1"})
+
+
+def scope_missing(scopes: Sequence[str]) -> HttpResponse:
+    """Return the response to a token that lacks scopes (RFC 6750). Only the Account API accepts tokens."""
+    challenge = f'Bearer error="insufficient_scope", scope="{" ".join(scopes)}"'
+    return json_response(
+        403, message=SCOPE_MESSAGE % ", ".join(scopes), code=SCOPE, headers={"WWW-Authenticate": challenge}
+    )
 
 
 def too_many_uploads(request: HttpRequest) -> HttpResponse:
@@ -126,6 +144,8 @@ def handle_exception(exc: Exception, context: dict[str, APIView]) -> HttpRespons
             return error_response(request, 400)
         case Conflict():
             return error_response(request, 409, message=exc.message, headers={"Retry-After": "1"})
+        case MissingScopes():
+            return scope_missing(exc.scopes)
         case PermissionDenied():
             return error_response(request, 403, message=next(iter(exc.args), None))
         case exceptions.APIException() if exc.status_code in CODES:

@@ -4,7 +4,7 @@ A message continues the name of its field ("can't be blank"). It is a format str
 may show is marked with `gettext_lazy`: pages use the language of the reader, and the APIs always respond in English.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 from django.utils.functional import Promise
@@ -81,6 +81,14 @@ class Throttled(Exception):
         super().__init__(wait)
         self.wait = wait
         self.message = message
+
+
+class MissingScopes(Exception):
+    """A request with a token that lacks these scopes."""
+
+    def __init__(self, scopes: Sequence[str]) -> None:
+        super().__init__(scopes)
+        self.scopes = scopes
 
 
 class ShareExceeded(Exception):

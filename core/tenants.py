@@ -1,5 +1,6 @@
 """Protocols of accounts, users and addresses with the attributes that this room reads, for type hints. `accounts` has the models."""
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 from zoneinfo import ZoneInfo
 
@@ -27,6 +28,12 @@ class Caller(Protocol):
 
     @property
     def account_id(self) -> int: ...
+
+
+class TenantToken(Caller, Protocol):
+    """A token, which may be limited to some scopes."""
+
+    def find_missing_scopes(self, areas: Iterable[str], *, writes: bool) -> list[str]: ...
 
 
 class TenantUser(Caller, Protocol):

@@ -69,7 +69,7 @@ TENANT_TABLES = tenant_tables() - {"accounts_auditentry"}
 # A digest of the rows of each table. It leaves out the last use of tokens, which every request may change.
 SNAPSHOT = " UNION ALL ".join(
     f"""
-    SELECT '{name}', count(*), sum(hashtextextended((to_jsonb({name}) - 'last_used_at')::text, 0))
+    SELECT '{name}', count(*), sum(hashtextextended((to_jsonb({name}) - '{{last_used_at,last_used_from}}'::text[])::text, 0))
     FROM {name} WHERE {key} = %(account)s
     """  # noqa: S608
     for name, key in [(Account._meta.db_table, "id"), *((name, "account_id") for name in sorted(TENANT_TABLES))]

@@ -20,6 +20,7 @@ from core.openapi.fields import BLANK, describe_field
 from core.openapi.operations import BODIES, RESPONSES, SHAPES, Shape
 from core.openapi.schema import JSONOperationSchema
 from core.openapi.values import NAME, JSONSchema, array_of, object_of, one_of, required_fields
+from core.rows.scopes import ALL_ROWS
 from webhooks import delivery
 from webhooks.models import DISABLED, Delivery, Endpoint, EndpointQuerySet, event_types
 
@@ -90,6 +91,7 @@ class ResendSerializer(ResourceSerializer):
 
 
 class WebhookViewSet(TypedViewSet, Paged):
+    areas = ("settings", ALL_ROWS)
     # An endpoint receives everything that the team sees.
     permission_classes = [IsAdmin]
     serializer_class = WebhookSerializer

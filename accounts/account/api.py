@@ -55,6 +55,8 @@ def url_of_account(request: HttpRequest, account: Account) -> str:
 
 
 class AccountViewSet(TypedViewSet, JSONViewSet):
+    areas = ("settings",)
+    areas_to_read = ()
     permission_classes = [IsAdminOrTeamReadOnly]
     body_keys: tuple[str, ...] = ("account",)
 

@@ -35,6 +35,7 @@ class AuditFilterSerializer(WireSerializer):
 class AuditViewSet(TypedViewSet, JSONViewSet):
     """The entries, newest first. `cursor` is the id of the last entry of the previous page."""
 
+    areas = ("settings",)
     permission_classes = [IsOwner]
 
     def list(self, request: APIRequest) -> HttpResponse:

@@ -23,6 +23,7 @@ class AccountDeletionSerializer(ResourceSerializer):
 
 
 class DeletionViewSet(TypedViewSet, JSONViewSet):
+    areas = ("settings",)
     permission_classes = [IsOwner]
     body_keys: tuple[str, ...] = ("deletion",)
     works_when_closed = True

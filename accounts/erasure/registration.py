@@ -21,14 +21,17 @@ register_label("user", _("User"))
 register_label("queued_emails", _("E-mails that were not sent yet"))
 register_label("mentions", _("Texts with a mention"))
 register(
-    "sessions", _("Sessions"), lambda user: user.sessions.all(), public_columns=("id", "agent", "created_at", "seen_at")
+    "sessions",
+    _("Sessions"),
+    lambda user: user.sessions.all(),
+    public_columns=("id", "agent", "address", "created_at", "seen_at"),
 )
 register("stored_answers", _("Stored answers of the API"), lambda user: stored_answers(user))
 register(
     "tokens",
     _("API tokens"),
     lambda user: user.tokens.all(),
-    public_columns=("id", "label", "created_at", "last_used_at"),
+    public_columns=("id", "label", "scopes", "networks", "created_at", "last_used_at", "last_used_from"),
 )
 register(
     "second_factors",

@@ -1,6 +1,5 @@
 """The API page of the settings: the user's tokens and an overview of the examples. Below it, a page for the examples of each tag."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -9,6 +8,7 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
+from accounts.confirmation.pages import ConfirmedPage
 from accounts.examples.operations import (
     CODE_LANGUAGES,
     INTERFACES,
@@ -23,12 +23,9 @@ from accounts.examples.operations import (
 )
 from accounts.examples.requests import execute
 from accounts.hosts.requests import UserRequest
-from accounts.sessions.cookies import CODE_COOKIE, delete_cookie, set_cookie
 from accounts.sign_in.emails import email_new_token
-from accounts.sign_in.forms import send_code
-from accounts.sign_in.models import SignInCode
 from accounts.tokens.models import APIToken
-from accounts.tokens.pages import TokenForm, last_day, read_visit_token, set_visit_token
+from accounts.tokens.pages import TokenForm, read_visit_token, set_visit_token, values_of
 from core.pages.base import Page, base_url, redirect
 from core.pages.creation import CreatingPage, Creation
 
@@ -45,7 +42,7 @@ def interfaces() -> list[tuple[str | Promise, list[tuple[str, list[Example]]]]]:
     return list(groups.items())
 
 
-class APIPage(CreatingPage):
+class APIPage(Page):
     request: UserRequest
     access = "team"
     template_name = "accounts/examples/api.html"
@@ -54,71 +51,11 @@ class APIPage(CreatingPage):
     def get(self, request: UserRequest) -> HttpResponse:
         return self.show()
 
-    def post(self, request: UserRequest) -> HttpResponse:
-        """Create a token. Respond with the page instead of a redirect, because the token is shown only once."""
-        if request.POST.get("do") == "code":
-            return self.send_code()
-        form = TokenForm(request.POST, request=request)
-        if not form.is_valid():
-            return self.show(form)
-        issued: list[str] = []
-
-        def create() -> APIToken:
-            label = form.cleaned_data["label"]
-            row, token = APIToken.objects.issue(request.user, label=label, expires_at=form.expires_at)
-            issued[:] = [token]
-            email_new_token(request.user, request, row)
-            return row
-
-        creation = Creation(
-            create=create,
-            rows=request.account.tokens.filter(user_id=request.user.id, revoked_at=None),
-            path=lambda row: reverse("accounts-tokens"),
-            saved=lambda row: (
-                {"label": row.label}
-                | ({"expires": "date", "until": last_day(row)} if row.expires_at else {"expires": "never"})
-            ),
-        )
-        # The password and the code are no values of the token.
-        values = {name: form.cleaned_data[name] for name in ("label", "expires", "until")}
-        row = self.create_once(form, creation, values)
-        if row is None:
-            return self.show(form)
-        if not issued:
-            message = _("This token exists already, and was shown once. Revoke it if you did not copy it.")
-            messages.info(request, message)
-            return redirect("accounts-tokens")
-        response = self.show(row=row, token=issued[0])
-        set_visit_token(request, response, issued[0])
-        delete_cookie(response, CODE_COOKIE)
-        return response
-
-    def send_code(self) -> HttpResponse:
-        """Send a code to the user, and show the form with a field for it and the values that were entered."""
-        request = self.request
-        entered = {name: value for name, value in request.POST.items() if name not in ("current", "code")}
-        secret = send_code(request, "accounts/mail/confirmation_code.txt")
-        if secret is None:
-            return self.show(initial=entered)
-        # The form below reads the cookie.
-        request.COOKIES[CODE_COOKIE] = secret
-        response = self.show(initial=entered)
-        set_cookie(response, CODE_COOKIE, secret, SignInCode.LIFETIME)
-        return response
-
-    def show(
-        self,
-        form: TokenForm | None = None,
-        *,
-        row: APIToken | None = None,
-        token: str = "",
-        initial: Mapping[str, object] | None = None,
-    ) -> HttpResponse:
+    def show(self, *, row: APIToken | None = None, token: str = "") -> HttpResponse:
         request = self.request
         visit_token = read_visit_token(request)
         tokens = request.account.tokens.filter(user_id=request.user.id).order_by("-id")
-        return self.render_form(
-            form or TokenForm(request=request, initial=initial),
+        return self.render(
             part="api",
             tokens=[*tokens.usable()[: APIToken.MAX_PER_USER], *tokens.expired()[: self.MAX_EXPIRED_SHOWN]],
             row=row,
@@ -131,6 +68,54 @@ class APIPage(CreatingPage):
             interfaces=interfaces(),
             **code_context(request),
         )
+
+
+class NewToken(ConfirmedPage, CreatingPage):
+    """The form of a new token. A token outlives the session, so users confirm first that it is they."""
+
+    access = "team"
+    template_name = "accounts/tokens/new_token.html"
+
+    def get(self, request: UserRequest) -> HttpResponse:
+        return self.show(TokenForm())
+
+    def post(self, request: UserRequest) -> HttpResponse:
+        """Create a token. Respond with the page of the API instead of a redirect, because the token is shown only once."""
+        form, issued = TokenForm(request.POST), list[str]()
+
+        def create() -> APIToken:
+            row, token = APIToken.objects.issue(
+                request.user,
+                label=form.cleaned_data["label"],
+                expires_at=form.expires_at,
+                scopes=form.scopes,
+                networks=form.cleaned_data["networks"],
+            )
+            issued[:] = [token]
+            email_new_token(request.user, request, row)
+            return row
+
+        creation = Creation(
+            create=create,
+            rows=request.account.tokens.filter(user_id=request.user.id, revoked_at=None),
+            path=lambda row: reverse("accounts-tokens"),
+            saved=values_of,
+        )
+        row = self.create_once(form, creation)
+        if row is None:
+            return self.show(form)
+        if not issued:
+            message = _("This token exists already, and was shown once. Revoke it if you did not copy it.")
+            messages.info(request, message)
+            return redirect("accounts-tokens")
+        page = APIPage()
+        page.setup(request)
+        response = page.show(row=row, token=issued[0])
+        set_visit_token(request, response, issued[0])
+        return response
+
+    def show(self, form: TokenForm) -> HttpResponse:
+        return self.render_form(form, part="api")
 
 
 class Examples(Page):

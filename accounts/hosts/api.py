@@ -36,6 +36,8 @@ class TypedViewSet(TenantViewSet):
 class SettingsViewSet(TypedViewSet, Listing, ResourceViewSet):
     """CRUD of rows that belong to the settings: admins write them, and the team reads them."""
 
+    areas = ("settings",)
+    areas_to_read = ()
     permission_classes = [IsAdminOrTeamReadOnly]
 
     def perform_update(self, serializer: ResourceSerializer) -> None:

@@ -20,6 +20,7 @@ from accounts.sessions.models import Session
 from core.error_responses import share_exceeded, unavailable
 from core.errors import ShareExceeded
 from core.http.formats import expects_html
+from core.http.throttling import client_address_of
 from core.limits.request_shares import hold_share
 from core.pages.formatting import language_of
 
@@ -69,7 +70,7 @@ class PagesMiddleware:
         if secret := request.COOKIES.get(SESSION_COOKIE):
             session = Session.objects.find_by_secret(address.account_id, secret, domain=address.domain)
             if session is not None:
-                session.was_extended = session.touch()
+                session.was_extended = session.touch(client_address_of(request))
                 request.session, request.user = session, session.user
                 request.META["rostrum.user"] = f"{session.account.prefix}#{session.user_id}"
         site = None if address.site_id is None else sites.get(address.account_id, address.site_id)

@@ -40,7 +40,14 @@ SYSTEMS = (
 
 class SessionQuerySet(models.QuerySet["Session"]):
     def start(
-        self, user: User, *, agent: str = "", family: UUID | None = None, domain: str = "", is_verified: bool = False
+        self,
+        user: User,
+        *,
+        agent: str = "",
+        address: str = "",
+        family: UUID | None = None,
+        domain: str = "",
+        is_verified: bool = False,
     ) -> tuple["Session", str]:
         """Start a session of the user. Return the session and the secret for the cookie.
 
@@ -60,6 +67,7 @@ class SessionQuerySet(models.QuerySet["Session"]):
             family=family or uuid4(),
             domain=domain,
             agent=replace_non_xml(agent)[:255],
+            address=address,
             created_at=began_at,
             seen_at=now,
             confirmed_at=now,
@@ -147,6 +155,8 @@ class Session(TenantModel):
     # The custom domain at which the session is valid, or "" for the addresses of the account under BASE_DOMAIN.
     domain = models.CharField(max_length=255, blank=True, default="", db_default="")
     agent = models.CharField(max_length=255, blank=True, default="")
+    # The client address of the last use, as the audit log has it: the network of an IPv6 address. It is deleted with the session.
+    address = models.CharField(max_length=50, blank=True, default="", db_default="")
     # The time of the sign-in, which is the same for the whole family.
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     seen_at = models.DateTimeField()
@@ -211,11 +221,11 @@ class Session(TenantModel):
         Session.objects.filter(account_id=self.account_id, user_id=self.user_id, family=self.family).delete()
         record(self.account_id, "sign_in.signed_out")
 
-    def touch(self) -> bool:
-        """Store the time of use and extend the session, at most once an hour. Return whether it was stored."""
+    def touch(self, address: str) -> bool:
+        """Store the time of use and the client address, and extend the session, at most once an hour. Return whether it was stored."""
         now = timezone.now()
         if now - self.seen_at < self.TOUCH_INTERVAL:
             return False
         self.seen_at, self.expires_at = now, self.expiry(self.created_at, now)
-        Session.objects.filter(pk=self.pk).update(seen_at=self.seen_at, expires_at=self.expires_at)
+        Session.objects.filter(pk=self.pk).update(seen_at=self.seen_at, expires_at=self.expires_at, address=address)
         return True

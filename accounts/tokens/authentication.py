@@ -18,6 +18,7 @@ from accounts.sessions.models import Session
 from accounts.sessions.throttling import RefusalReason, Way, log_refusal
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
+from core.http.throttling import client_address_of, is_in_networks
 
 # The form of Ruby on Rails: `Token token="secret/acme"`, optionally with further parameters.
 _TOKEN_PARAMETER = re.compile(r'token\s*=\s*"?([^"\s,;]*)"?(?:\s*[,;].*)?', re.IGNORECASE | re.DOTALL)
@@ -36,11 +37,13 @@ class TokenAuthentication(BaseAuthentication):
         if not tokens:
             return None
         row = self.find(request, tokens)
-        if row is None:
-            log_refusal(request, Way.TOKEN, RefusalReason.INVALID_TOKEN)
+        if row is None or not self.may_use(request, row):
+            # Both get the same answer after the same statements, so that a stolen token does not show where it is valid.
+            reason = RefusalReason.INVALID_TOKEN if row is None else RefusalReason.OTHER_NETWORK
+            log_refusal(request, Way.TOKEN, reason, user=None if row is None else row.user)
             throttling.count_wrong_token(request)
             raise AuthenticationFailed
-        row.touch()
+        row.touch(client_address_of(request))
         attach_account(request, row.user, row.account, token_label=row.label)
         return row.user, row
 
@@ -70,6 +73,11 @@ class TokenAuthentication(BaseAuthentication):
             return row
         return None
 
+    @staticmethod
+    def may_use(request: Request, row: APIToken) -> bool:
+        """Return whether the client address is in the networks of the token."""
+        return row.networks is None or is_in_networks(request, row.networks)
+
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="account"'
 
@@ -83,7 +91,10 @@ class BasicOrTokenAuthentication(BasicAuthentication):
         row = APIToken.objects.find_by_token(password)
         if row is None or (row.account_id, row.user_id) != (user.account_id, user.id):
             return None
-        row.touch()
+        # The areas of scopes are those of the Account API.
+        if row.scopes is not None or not TokenAuthentication.may_use(request, row):
+            return None
+        row.touch(client_address_of(request))
         attach_account(request, user, row.account, token_label=row.label)
         return row
 
@@ -102,7 +113,7 @@ def find_account_of_upload(request: HttpRequest) -> int | None:
     authentication = TokenAuthentication()
     if tokens := authentication.tokens_before_body(wrapped):
         token = authentication.find(wrapped, tokens)
-        return token.account_id if token else None
+        return token.account_id if token and authentication.may_use(wrapped, token) else None
     secret = request.COOKIES.get(SESSION_COOKIE)
     if not secret or address.account_id is None:
         return None

@@ -3,19 +3,23 @@
 import hashlib
 import secrets
 import string
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Self
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.models import record
+from accounts.tokens.scopes import clean_networks, clean_scopes
 from accounts.users.models import User
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
+from core.rows.scopes import READ, WRITE
 from core.rows.trimmed import TrimmedCharField
 
 
@@ -27,21 +31,37 @@ class APITokenQuerySet(models.QuerySet["APIToken"]):
         return self.filter(expires_at__lte=timezone.now(), revoked_at=None)
 
     @transaction.atomic(savepoint=False)
-    def issue(self, user: User, *, label: str, expires_at: datetime | None = None) -> tuple["APIToken", str]:
+    def issue(
+        self,
+        user: User,
+        *,
+        label: str,
+        expires_at: datetime | None = None,
+        scopes: Sequence[str] | None = None,
+        networks: Sequence[str] | None = None,
+    ) -> tuple["APIToken", str]:
         """Create a token of the user. Return its row and the token itself, of which only the digest is stored.
 
-        Raise FieldError if the user has 50 tokens already.
+        Raise FieldErrors for invalid scopes or networks, and if the user has 50 tokens already.
         """
+        scopes, networks = clean_scopes(scopes), clean_networks(networks)
         # Lock the user, so that concurrent requests count their tokens one after another.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
         user_tokens = self.filter(account_id=user.account_id, user_id=user.id)
         if user_tokens.usable().count() >= APIToken.MAX_PER_USER:
             raise FieldError("tokens", _("can't be more than 50; revoke one first"))
-        return self.make(user, label=label, expires_at=expires_at)
+        return self.make(user, label=label, expires_at=expires_at, scopes=scopes, networks=networks)
 
     @transaction.atomic(savepoint=False)
     def make(
-        self, user: User, *, label: str, expires_at: datetime | None = None, token: str = ""
+        self,
+        user: User,
+        *,
+        label: str,
+        expires_at: datetime | None = None,
+        token: str = "",
+        scopes: Sequence[str] | None = None,
+        networks: Sequence[str] | None = None,
     ) -> tuple["APIToken", str]:
         """Create a token as `issue` does, without its checks. Use it for a user created in the same transaction.
 
@@ -57,9 +77,12 @@ class APITokenQuerySet(models.QuerySet["APIToken"]):
             digest=APIToken.digest_of(token),
             hint=token[:3],
             expires_at=expires_at,
+            scopes=scopes,
+            networks=networks,
         )
         expiry = expires_at and expires_at.isoformat()
-        record(user.account_id, "token.created", target=row, user=user.id, expires_at=expiry)
+        limits = {"expires_at": expiry, "scopes": scopes, "networks": networks}
+        record(user.account_id, "token.created", target=row, user=user.id, **limits)
         return row, token
 
     def find_by_token(self, token: str) -> "APIToken | None":
@@ -91,7 +114,13 @@ class APIToken(TenantModel):
     digest = models.BinaryField()
     hint = models.CharField(max_length=255)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    # What the token may be used for (`accounts.tokens.scopes`), or None for all that its user may do.
+    scopes = ArrayField(models.CharField(max_length=20), null=True, blank=True)
+    # The networks of the clients that may use it, or None for all.
+    networks = ArrayField(models.CharField(max_length=43), null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
+    # The client address of the last use, as the audit log has it: the network of an IPv6 address.
+    last_used_from = models.CharField(max_length=50, blank=True, default="", db_default="")
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
 
@@ -116,8 +145,13 @@ class APIToken(TenantModel):
     def digest_of(token: str) -> bytes:
         return hashlib.sha256(token.encode(errors="surrogatepass")).digest()
 
-    def touch(self) -> None:
-        """Store the time of use, at most once a minute."""
+    def find_missing_scopes(self, areas: Iterable[str], *, writes: bool) -> list[str]:
+        """Return the scopes that the token lacks for a request to these areas."""
+        needed = [WRITE if writes else READ, *areas]
+        return [] if self.scopes is None else [scope for scope in needed if scope not in self.scopes]
+
+    def touch(self, address: str) -> None:
+        """Store the time of use and the client address, at most once a minute."""
         now = timezone.now()
         if self.last_used_at is None or now - self.last_used_at >= self.TOUCH_INTERVAL:
-            APIToken.objects.filter(pk=self.pk).update(last_used_at=now)
+            APIToken.objects.filter(pk=self.pk).update(last_used_at=now, last_used_from=address)

@@ -1,12 +1,11 @@
 """The form of a new token, the action that revokes one, and the token that was created during the visit."""
 
-from collections.abc import Mapping
 from datetime import date, datetime, time, timedelta
 from functools import partial
 from typing import Any
 
 from django import forms
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -14,23 +13,19 @@ from django.utils.translation import gettext_lazy
 
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
-from accounts.sessions.cookies import CODE_COOKIE, MAX_COOKIE_LENGTH, VISIT_TOKEN_COOKIE, set_cookie
-from accounts.sessions.throttling import RefusalReason, Way, log_refusal
-from accounts.sign_in.forms import Code, CurrentPassword, too_many_attempts, verify_code, verify_current_password
-from accounts.sign_in.models import SignInCode
+from accounts.sessions.cookies import MAX_COOKIE_LENGTH, VISIT_TOKEN_COOKIE, set_cookie
 from accounts.tokens.models import APIToken
-from core.errors import Throttled
 from core.pages.base import Page, redirect
+from core.rows.scopes import READ, WRITE, areas
 from core.sealing import SealError, seal, unseal
 
 MAX_LIFETIME = timedelta(days=3650)
+# The choice of a token without scopes.
+EVERYTHING = "all"
 
 
 class TokenForm(Form):
-    """The form of a new token.
-
-    A token outlives the session, so the user confirms who they are: with the password, or with a code that was sent to their e-mail.
-    """
+    """The form of a new token."""
 
     label = forms.CharField(
         label=gettext_lazy("Label"),
@@ -55,26 +50,42 @@ class TokenForm(Form):
         help_text=gettext_lazy("Only if it expires after a date."),
         widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
     )
-    current = CurrentPassword()
-    code = Code()
+    scope = forms.ChoiceField(
+        label=gettext_lazy("What it may be used for"),
+        initial=EVERYTHING,
+        widget=forms.RadioSelect,
+        choices=[
+            (EVERYTHING, gettext_lazy("Everything that you may do")),
+            (WRITE, gettext_lazy("Reading and changing what is chosen below")),
+            (READ, gettext_lazy("Only reading what is chosen below")),
+        ],
+    )
+    areas = forms.MultipleChoiceField(
+        label=gettext_lazy("Areas"),
+        required=False,
+        choices=lambda: areas.choices,
+        widget=forms.CheckboxSelectMultiple(attrs={"class": "in-columns"}),
+    )
+    networks = forms.CharField(
+        label=gettext_lazy("Only from these addresses"),
+        max_length=2000,
+        required=False,
+        help_text=gettext_lazy(
+            "IP addresses or networks, such as 203.0.113.0/24, each on its own line. Without any, it works from everywhere."
+        ),
+        widget=forms.Textarea(attrs={"rows": 3, "autocomplete": "off", "spellcheck": "false"}),
+    )
 
-    def __init__(
-        self, data: QueryDict | None = None, *, request: UserRequest, initial: Mapping[str, object] | None = None
-    ) -> None:
-        super().__init__(data, initial=initial)
-        self.request = request
-        self.fields["current"].required = self.fields["code"].required = False
-        if not request.user.has_usable_password():
-            del self.fields["current"]
-        if not SignInCode.objects.usable(request.account.id, request.COOKIES.get(CODE_COOKIE, "")).exists():
-            del self.fields["code"]
+    def clean_networks(self) -> list[str] | None:
+        return self.cleaned_data["networks"].split() or None
 
     def clean(self) -> dict[str, Any]:
         values = super().clean()
+        if values.get("scope") == EVERYTHING:
+            values["areas"] = []
+        elif not values.get("areas") and "areas" not in self.errors:
+            self.add_error("areas", _("Choose at least one area"))
         self.clean_expiry(values)
-        if not self.errors:
-            # Last, because a code works once, and each wrong password counts.
-            self.confirm(values)
         return values
 
     def clean_expiry(self, values: dict[str, Any]) -> None:
@@ -85,20 +96,10 @@ class TokenForm(Form):
             elif not today <= day <= today + MAX_LIFETIME:
                 self.add_error("until", _("Must be today or later, and within ten years"))
 
-    def confirm(self, values: dict[str, Any]) -> None:
-        """Check the code, or else the password. Add an error if there is neither, or if it is wrong."""
-        try:
-            if values.get("code"):
-                if not verify_code(self.request, values["code"]):
-                    self.add_error("code", _("Is not the code from the newest e-mail"))
-            elif values.get("current"):
-                if not verify_current_password(self.request, values["current"]):
-                    self.add_error("current", _("Is wrong"))
-            else:
-                self.add_error(None, _("Confirm that it is you, with your password or with a code by e-mail."))
-        except Throttled as refused:
-            log_refusal(self.request, Way.CONFIRMATION, RefusalReason.TOO_MANY, user=self.request.user)
-            self.add_error(None, too_many_attempts(refused))
+    @property
+    def scopes(self) -> list[str] | None:
+        scope = self.cleaned_data["scope"]
+        return None if scope == EVERYTHING else [scope, *self.cleaned_data["areas"]]
 
     @property
     def expires_at(self) -> datetime | None:
@@ -108,6 +109,19 @@ class TokenForm(Form):
         if choice == "date":
             return timezone.make_aware(datetime.combine(self.cleaned_data["until"] + timedelta(days=1), time.min))
         return timezone.now() + timedelta(days=int(choice))
+
+
+def values_of(row: APIToken) -> dict[str, object]:
+    """Return the values of a token for the form."""
+    scopes = row.scopes or []
+    expiry = {"expires": "date", "until": last_day(row)} if row.expires_at else {"expires": "never"}
+    return {
+        "label": row.label,
+        "scope": EVERYTHING if row.scopes is None else WRITE if WRITE in scopes else READ,
+        "areas": [scope for scope in scopes if scope in areas.names],
+        "networks": "\n".join(row.networks or []),
+        **expiry,
+    }
 
 
 def last_day(row: APIToken) -> date | None:

@@ -113,6 +113,8 @@ class UserGroupSerializer(ResourceSerializer):
 class UserViewSet(TypedViewSet, Listing, JSONViewSet):
     """List of the active users of the team, and the group of each. Only these users can be responsible for resources."""
 
+    areas = ("settings",)
+    areas_to_read = ()
     serializer_class = UserSerializer
     permission_classes = [IsAdminOrTeamReadOnly]
     body_keys = ("user",)

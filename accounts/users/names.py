@@ -147,11 +147,12 @@ class SkeletonField(FoldedField):
     derive = staticmethod(skeleton)
 
 
+TOO_COMMON = "password_too_common"
 # The rules for new passwords (`AUTH_PASSWORD_VALIDATORS`), by the code of Django's validators. Django's own messages are sentences, and it
 # translates them in the admin app, which is not installed.
 PASSWORD_ERRORS = {
     "password_too_short": _("is too short (minimum is 8 characters)"),
-    "password_too_common": _("is too common"),
+    TOO_COMMON: _("is too common"),
     "password_entirely_numeric": _("can't be entirely numeric"),
     "password_too_similar": _("is too similar to the login, the e-mail or the name"),
 }
@@ -165,3 +166,8 @@ def find_password_errors(password: str, user: AbstractBaseUser) -> list[FieldErr
         codes = [str(error.code) for error in caught.error_list]
         return [FieldError("", PASSWORD_ERRORS[code], code) for code in codes]
     return []
+
+
+def is_common(password: str, user: AbstractBaseUser) -> bool:
+    """Return whether a password is one of those that are widely used or known from breaches."""
+    return any(error.code == TOO_COMMON for error in find_password_errors(password, user))

@@ -13,17 +13,19 @@ from django.utils.http import http_date
 from django.utils.translation import gettext_lazy as _
 from rest_framework import viewsets
 from rest_framework.exceptions import PermissionDenied
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.api.fields import to_object
 from core.api.serializers import ResourceSerializer, Values
-from core.errors import FieldError, FieldErrors, Throttled
+from core.errors import FieldError, FieldErrors, MissingScopes, Throttled
 from core.http import idempotency, preconditions, throttling
 from core.http.formats import FORM_TYPES, BodyParser, JSONRenderer, as_parameters, media_type_of
 from core.http.requests import RequestOfAPI
 from core.limits.request_shares import hold_share
 from core.rows.access import Access
+from core.rows.scopes import ALL_ROWS, areas
 from core.tenants import TenantAccount
 
 T = TypeVar("T")
@@ -229,6 +231,10 @@ class JSONViewSet(TenantViewSet):
     serializer_class: type[ResourceSerializer]
     # Further keys of a body, besides the key of the resource.
     body_keys: tuple[str, ...] = ()
+    # The scopes of a token that a request needs besides `read` or `write`: the areas of what it reads or changes. `areas_to_read` are
+    # others for a request that only reads.
+    areas: tuple[str, ...] = (ALL_ROWS,)
+    areas_to_read: tuple[str, ...] | None = None
     # Keys that every body may have. They do not belong to a resource.
     common_keys = frozenset({"api_token", METHOD_KEY})
 
@@ -245,6 +251,17 @@ class JSONViewSet(TenantViewSet):
         # CSRF: a page of another site can make a browser send a form with the session cookie, but not with a token.
         if request.auth is None and (is_overridden or media_type_of(request) in FORM_TYPES):
             raise PermissionDenied("A form, or another method in the place of POST, needs an api_token")
+
+    def check_permissions(self, request: Request) -> None:
+        super().check_permissions(request)
+        token = cast(RequestOfAPI, request).auth
+        if token is not None:
+            writes = request.method not in SAFE_METHODS
+            if missing := token.find_missing_scopes(self.needed_areas(writes=writes), writes=writes):
+                raise MissingScopes(missing)
+
+    def needed_areas(self, *, writes: bool) -> list[str]:
+        return areas.expand(self.areas if writes or self.areas_to_read is None else self.areas_to_read)
 
     def override_method(self, request: Request) -> bool:
         """Replace POST by the method PUT, PATCH or DELETE in `_method` or X-HTTP-Method-Override. Return whether POST was replaced.

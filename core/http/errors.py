@@ -26,6 +26,8 @@ ERRORS = {
     500: ("internal_error", "The service failed"),
     503: ("unavailable", "The service is not available at the moment; try again"),
 }
+# The code of a 403 for a token that lacks a scope.
+SCOPE = "scope"
 CODES, DEFAULT_MESSAGES = ({status: pair[n] for status, pair in ERRORS.items()} for n in (0, 1))
 
 
@@ -43,12 +45,12 @@ def sentence_of(error: FieldError) -> str:
 
 
 def envelope(
-    status: int, *, message: str | Promise | None = None, errors: Sequence[FieldError] = ()
+    status: int, *, message: str | Promise | None = None, errors: Sequence[FieldError] = (), code: str = ""
 ) -> dict[str, object]:
-    """Return the JSON object of an error response."""
+    """Return the JSON object of an error response. The default of `code` is that of the status."""
     with override(None):
         sentence = sentence_of(errors[0]) if errors else str(message or DEFAULT_MESSAGES[status])
-        body: dict[str, object] = {"code": CODES[status], "message": replace_non_xml(sentence)}
+        body: dict[str, object] = {"code": code or CODES[status], "message": replace_non_xml(sentence)}
         if errors:
             texts: dict[str, list[str]] = {}
             body["errors"] = texts
@@ -63,8 +65,9 @@ def json_response(
     message: str | Promise | None = None,
     errors: Sequence[FieldError] = (),
     headers: dict[str, str] | None = None,
+    code: str = "",
 ) -> HttpResponse:
-    content = orjson.dumps(envelope(status, message=message, errors=errors))
+    content = orjson.dumps(envelope(status, message=message, errors=errors, code=code))
     return HttpResponse(content, status=status, content_type="application/json", headers=headers)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
 
-from core.tenants import Caller, TenantAccount, TenantAddress, TenantUser
+from core.tenants import TenantAccount, TenantAddress, TenantToken, TenantUser
 
 if TYPE_CHECKING:
     from django_htmx.middleware import HtmxDetails
@@ -51,7 +51,7 @@ class RequestOfAPI(Request):
     # None before authentication.
     user: TenantUser  # type: ignore[assignment]  # the stubs expect a class of django.contrib.auth
     # None for HTTP Basic and for a session.
-    auth: Caller | None
+    auth: TenantToken | None
 
 
 class ViewOfAPI(Protocol):

@@ -4,6 +4,8 @@ A count is committed before the transaction of the request begins. So a rollback
 for the row of the count.
 """
 
+import ipaddress
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from django.conf import settings
@@ -34,6 +36,12 @@ MAX_EXPORTS_PER_MINUTE = 10
 def client_address_of(request: AnyRequest) -> str:
     """Return the address by which limits count the client."""
     return client_address.read_address(request.META)
+
+
+def is_in_networks(request: AnyRequest, networks: Iterable[str]) -> bool:
+    """Return whether the networks, such as 203.0.113.0/24, have the whole address of the client."""
+    address = client_address.parse(request.META.get("REMOTE_ADDR", ""))
+    return address is not None and any(address in ipaddress.ip_network(network) for network in networks)
 
 
 def hit_address(request: AnyRequest, action: str, limit: int, seconds: int) -> LimitStatus:

@@ -70,8 +70,17 @@ def read_address(environ: "Mapping[str, Any]") -> str:
 def normalize(text: str) -> str:
     """Return an IPv4 address without its port, the /64 network of an IPv6 address, or "" if the text is not an address.
 
-    A single subscriber usually has a whole /64. Some proxies write a port behind the address.
+    A single subscriber usually has a whole /64.
     """
+    address = parse(text)
+    if address is None or address.version == 4:
+        return str(address or "")
+    return str(ipaddress.ip_network((int(address) >> 64 << 64, 64)))
+
+
+@lru_cache(maxsize=1024)
+def parse(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return an address, or None if the text is not one. Some proxies write a port behind the address."""
     text = text.strip()
     host = text[1:].partition("]")[0] if text.startswith("[") else text
     if host.count(":") == 1:
@@ -79,10 +88,8 @@ def normalize(text: str) -> str:
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
-        return ""
-    if address.version == 4:
-        return str(address)
-    return str(address.ipv4_mapped or ipaddress.ip_network((int(address) >> 64 << 64, 64)))
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 @lru_cache(maxsize=1024)

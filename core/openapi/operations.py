@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from core.api.fields import BooleanField
 from core.api.serializers import ResourceSerializer
-from core.http.errors import CODES, DEFAULT_MESSAGES
+from core.http.errors import CODES, DEFAULT_MESSAGES, SCOPE
 from core.http.idempotency import MAX_KEY_LENGTH
 from core.openapi.fields import case_insensitive
 from core.openapi.values import JSONSchema, array_of, object_of
@@ -197,7 +197,8 @@ def error_response(format: str, status: int) -> JSONSchema:
 
 def error_schema(status: int, /, **properties: JSONSchema) -> JSONSchema:
     """Return the schema of the JSON object of an error, with further properties in front of its own."""
-    properties |= {"code": {"const": CODES[status]}, "message": {"type": "string"}}
+    code = {"enum": [CODES[status], SCOPE]} if status == 403 else {"const": CODES[status]}
+    properties |= {"code": code, "message": {"type": "string"}}
     if status == 422:
         properties["errors"] = {
             "type": "object",

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, cast
 
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
+from rest_framework.permissions import SAFE_METHODS
 
 from core.api.additional_fields import AdditionalFieldsSerializer
 from core.api.fields import WireField
@@ -20,6 +21,7 @@ from core.http.idempotency import accepts_key
 from core.openapi import operations
 from core.openapi.fields import WireFieldExtension, add_typed_fields, nullable
 from core.openapi.values import ID_PARAMETER, NAME, JSONSchema, array_of, object_of
+from core.rows.scopes import READ, WRITE
 
 
 def page_parameters(max_size: int) -> dict[str, JSONSchema]:
@@ -67,9 +69,14 @@ class OperationSchema(AutoSchema):
             "tags": [self.operation.tag],
             "parameters": self.parameters(),
             **({"requestBody": body} if body else {}),
-            "security": [{name: []} for name in self.schemes if self.shared("securitySchemes", name)],
+            "security": [{name: self.scopes} for name in self.schemes if self.shared("securitySchemes", name)],
             "responses": self.responses(),
         }
+
+    @property
+    def scopes(self) -> list[str]:
+        """The scopes that a token with scopes needs."""
+        return []
 
     @property
     def is_list(self) -> bool:
@@ -248,6 +255,11 @@ class JSONOperationSchema(OperationSchema):
     """The description of an operation of the Account API."""
 
     schemes = ("bearer", "api_token")
+
+    @property
+    def scopes(self) -> list[str]:
+        writes = self.method not in SAFE_METHODS
+        return [WRITE if writes else READ, *self.view.needed_areas(writes=writes)]
 
     def query_parameters(self) -> dict[str, JSONSchema]:
         parameters: JSONSchema = {}

@@ -302,6 +302,7 @@ class SimilarSerializer(WireSerializer):
 
 
 class SimilarViewSet(JSONViewSet):
+    areas = ("clients",)
     account: Account
     request: APIRequest
 

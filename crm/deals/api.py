@@ -178,6 +178,7 @@ class DealFilters(ConditionFilters):
 
 
 class DealViewSet(ExternallyIdentifiedViewSet):
+    areas = ("deals",)
     body_keys = ("try_update",)
     model = Deal
     lookup_class = ClientLookup

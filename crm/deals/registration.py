@@ -1,13 +1,16 @@
 """The registration of deals (`core.rooms`)."""
 
 from django.dispatch import receiver
+from django.utils.translation import gettext_lazy as _
 
 from accounts.attachments.holders import Holder, register_holder, rows_for_team
 from accounts.statuses.models import Status, outcome_changed
 from core.db.derived import insert_with, register
+from core.rows.scopes import areas
 from crm.deals.jobs import update_closed_at
 from crm.deals.models import NEW_STAGES, STAGES, Deal
 
+areas.register("deals", _("Deals"))
 insert_with(Deal, NEW_STAGES)
 register(STAGES)
 register_holder(Holder("deal", Deal, lambda account, user: rows_for_team(account, user, account.deals)))

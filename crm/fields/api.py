@@ -369,6 +369,7 @@ class FieldDefinitionFilters(ListFilters):
 
 
 class FieldDefinitionViewSet(Listing, ResourceViewSet):
+    areas = ("clients",)
     account: Account
     request: APIRequest
 

@@ -123,6 +123,7 @@ class CommentAsPostSerializer(CommentSerializer):
 class CommentActions(Paged, ResourceViewSet):
     """The part of the view of posts for their comments, and for comments that are written as posts."""
 
+    areas = ("posts",)
     account: Account
     request: APIRequest
 

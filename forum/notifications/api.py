@@ -29,6 +29,7 @@ class NotificationFilters(ListFilters):
 class NotificationViewSet(Paged):
     """The notifications of the user, newest first. Each user reads only their own."""
 
+    areas = ("posts",)
     account: Account
     request: APIRequest
     permission_classes = [IsAuthenticated]

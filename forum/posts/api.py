@@ -380,6 +380,7 @@ class TaskFilters(PostFilters):
 class TaskViewSet(PostListing, JSONViewSet):
     """The account's tasks, open ones first, newest first."""
 
+    areas = ("posts",)
     has_tasks = True
     serializer_class = PostSerializer
     filterset_class = TaskFilters

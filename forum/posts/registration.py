@@ -5,10 +5,12 @@ from accounts.attachments.holders import Holder, register_holder
 from accounts.audit import actions as audit
 from accounts.users.models import User
 from core.registry import newest_id
+from core.rows.scopes import areas
 from forum.forums.requests import ForumRequest
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
 
+areas.register("posts", _("Suggestions, comments, votes and tasks"))
 audit.register("post", _("Suggestion"), "approved", "rejected", "merged", "undone")
 audit.register("comment", _("Comment"), "approved", "rejected")
 audit.register("report", _("Report of a text"), "accepted", "dismissed")

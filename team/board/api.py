@@ -65,6 +65,7 @@ class MoveSerializer(ResourceSerializer):
 class BoardViewSet(TeamViewSet):
     """The board, and the moves of deals on it."""
 
+    areas = ("deals",)
     serializer_class = DealSerializer
 
     def board(self, request: APIRequest) -> HttpResponse:

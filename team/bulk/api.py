@@ -97,6 +97,7 @@ class BulkChangeSerializer(ResourceSerializer):
 class BulkChangeViewSet(TeamViewSet, Paged):
     """Bulk changes of clients, contacts and deals. Admins see all of them, agents their own."""
 
+    areas = ("clients", "deals")
     serializer_class = BulkChangeSerializer
 
     def get_queryset(self) -> BatchQuerySet:

@@ -73,6 +73,7 @@ class ExportSerializer(ResourceSerializer):
 class ExportViewSet(TeamViewSet, Paged):
     """Exports of the user."""
 
+    areas = ("export",)
     serializer_class = ExportSerializer
 
     def get_queryset(self) -> ExportQuerySet:

@@ -69,6 +69,7 @@ class SavedViewFilters(ListFilters):
 class SavedViewViewSet(TeamViewSet, Paged):
     """The views that the user owns, and those that are shared with the team. Others do not exist for the user."""
 
+    areas = ("clients", "deals")
     serializer_class = SavedViewSerializer
     filterset_class = SavedViewFilters
     permission_classes = [MayChangeView]

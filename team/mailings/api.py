@@ -89,6 +89,7 @@ class RecipientFilters(ListFilters):
 class MessageViewSet(TeamViewSet, Paged, ResourceViewSet):
     """Drafts of messages and messages. A draft can be changed, deleted and sent. The list begins with the newest."""
 
+    areas = ("clients", "posts")
     model = Message
     serializer_class = MessageSerializer
     filterset_class = MessageFilters

@@ -95,6 +95,7 @@ class MergeFilters(ListFilters):
 class MergeViewSet(TeamViewSet, Listing):
     """Merges of rows that the user may access. A merge is erased with the merged row."""
 
+    areas = ("clients",)
     serializer_class = MergeSerializer
     filterset_class = MergeFilters
     ordering_fields = ("id", "created_at", "updated_at")

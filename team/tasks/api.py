@@ -17,6 +17,7 @@ from team.tasks.models import CalendarFeed, CalendarFeedQuerySet
 class CalendarFeedViewSet(TeamViewSet):
     """The feed of the tasks of the user. Only the response that creates an address has it, because its token is stored as a digest."""
 
+    areas = ("posts",)
     shown_once = ("url",)
 
     def get_queryset(self) -> CalendarFeedQuerySet:

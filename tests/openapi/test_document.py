@@ -133,7 +133,9 @@ def test_every_operation_has_a_description_tag_and_security():
         assert all(resolve_reference(response)["description"] for response in operation["responses"].values()), name
         public = path in ("/app/openapi.json", "/app/docs/swagger")
         schemes = [] if public else ["bearer", "api_token"] if path.endswith(".json") else ["basic"]
-        assert operation["security"] == [{scheme: []} for scheme in schemes], name
+        scopes = operation["security"][0]["bearer"] if "bearer" in schemes else []
+        assert operation["security"] == [{scheme: scopes} for scheme in schemes], name
+        assert scopes[:1] == ([] if "bearer" not in schemes else ["read"] if method == "get" else ["write"]), name
 
 
 def examples_of(definition: dict):

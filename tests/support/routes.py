@@ -310,6 +310,7 @@ TABLE = [
     Row("POST", "app/account/deletion.json", deletion, owners_only=True),
     Row("DELETE", "app/account/deletion.json", team=409, owners_only=True),
     Row("GET", "app/audit.json", owners_only=True),
+    Row("GET", "app/tokens.json"),
     Row("GET", "app/changes.json"),
     Row("POST", "app/clients.json", client, team=201, foreign=OF_CLIENT),
     Row("PUT", "app/clients.json", client, team=201, foreign=OF_CLIENT, query=NEW),

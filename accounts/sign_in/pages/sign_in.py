@@ -18,6 +18,7 @@ from django.middleware.csrf import rotate_token
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
+from django.utils.html import format_html
 from django.utils.translation import get_language, gettext_lazy, override
 from django.utils.translation import gettext as _
 
@@ -43,9 +44,11 @@ from accounts.sign_in.forms import Code, CurrentPassword, too_many_attempts
 from accounts.sign_in.models import CodeExpired, SignInCode
 from accounts.users.forms import EmailFormField
 from accounts.users.models import User
+from accounts.users.names import is_common
 from core.db.text import is_xml_text
 from core.db.transactions import in_transaction
 from core.errors import Throttled
+from core.http.throttling import client_address_of
 from core.pages.base import Page, redirect, safe_path
 from core.pages.formatting import LANGUAGE_COOKIE
 from core.pages.navigation import home_path, start_path
@@ -80,10 +83,11 @@ def sign_in(
         return ask_second_factor(request, response, user)
     if request.session is not None:
         request.session.end()
-    agent, domain = request.headers.get("User-Agent", ""), request.address.domain
+    agent, address = request.headers.get("User-Agent", ""), client_address_of(request)
     with transaction.atomic():
         is_verified = user.second_factor_at is not None if is_verified is None else is_verified
-        row, secret = Session.objects.start(user, agent=agent, family=family, domain=domain, is_verified=is_verified)
+        place = {"agent": agent, "address": address, "domain": request.address.domain}
+        row, secret = Session.objects.start(user, **place, family=family, is_verified=is_verified)
         log_sign_in(request, user, way)
     set_cookie(response, SESSION_COOKIE, secret, Session.LIFETIME)
     if (
@@ -226,8 +230,12 @@ class SignIn(Page):
         form = SignInForm(request.POST, request=request)
         if not form.is_valid():
             return self.render_form(form)
-        target = safe_path(request, form.cleaned_data["next"])
-        return sign_in(request, redirect(target), cast(User, form.user), way=Way.PASSWORD)
+        user, target = cast(User, form.user), safe_path(request, form.cleaned_data["next"])
+        if is_common(form.cleaned_data["password"], user):
+            text = _("Your password is widely known from breaches of other services, so others may guess it. {change}.")
+            link = format_html('<a href="{}">{}</a>', reverse("accounts-security"), _("Choose another one"))
+            messages.warning(request, format_html(text, change=link))
+        return sign_in(request, redirect(target), user, way=Way.PASSWORD)
 
 
 class CodeRequestForm(Form):

@@ -41,6 +41,7 @@ class CRMViewSet(Listing, ResourceViewSet):
     the response names all errors.
     """
 
+    areas = ("clients",)
     account: Account
     request: APIRequest
 

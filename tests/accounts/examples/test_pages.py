@@ -6,28 +6,25 @@ from bs4 import BeautifulSoup, SoupStrainer
 from django.core import mail
 from django.utils import timezone
 
-from accounts.sign_in.models import SignInCode
 from accounts.tokens.models import APIToken
-from tests.support.codes import code_in_letter, request_code, wrong
-from tests.support.factories import PASSWORD, make_token
+from tests.support.factories import make_token
 from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
-from tests.support.tables import table
 
-PATH = "/app/account/api"
+PATH, NEW = "/app/account/api", "/app/account/api/tokens/new"
 
 
 def fill_in(page, **values):
     """Return the form for a new token with these values."""
     form = page.forms["new"]
-    for name, value in {"label": "Shop", "current": PASSWORD, **values}.items():
+    for name, value in {"label": "Shop", **values}.items():
         form[name] = value
     return form
 
 
 def test_it_works(acme):
-    page = Visitor(acme.host, REMOTE_ADDR="192.0.2.7").start_session(acme.bob).get(PATH)
+    page = Visitor(acme.host, REMOTE_ADDR="192.0.2.7").start_session(acme.bob).get(NEW)
     form = fill_in(page)
     response = form.submit()
     assert response.status_code == 200
@@ -51,40 +48,12 @@ def test_it_works(acme):
     assert response.html.find(id="new-token") is None
 
 
-@table("has_password", [True, False])
-def test_a_fresh_code_confirms_a_user(acme, has_password):
-    if not has_password:
-        acme.account.users.filter(id=acme.bob.id).update(password="!")
-    form = acme.page(acme.bob).get(PATH).forms["new"]
-    assert ("current" in form.fields) == has_password
-    form["label"], form["expires"] = "Shop", "30"
-    page = form.submit("do", value="code")
-    letter("bob@acme.example", about="is your code for Acme")
-    form = page.forms["new"]
-    # What was entered stays.
-    assert (form["label"].value, form["expires"].value) == ("Shop", "30")
-    code = code_in_letter()
-    form["code"] = wrong(code)
-    page = form.submit(status=422)
-    assert "Is not the code from the newest e-mail" in page
-    page.forms["new"]["code"] = code
-    response = page.forms["new"].submit()
-    assert response.html.find(id="new-token")
-    # The code works once.
-    again = response.forms["new"]
-    assert "code" not in again.fields
-    assert not SignInCode.objects.exists()
-
-
-def test_it_rejects_the_code_of_another_user(acme):
-    """A code that was sent for a sign-in with another address confirms nobody."""
-    visitor = acme.page()
-    request_code(visitor, "carol@acme.example")
-    code = code_in_letter()
-    visitor.start_session(acme.bob)
-    form = visitor.get(PATH).forms["new"]
-    form["label"], form["code"] = "Shop", code
-    assert "Is not the code" in form.submit(status=422)
+def test_it_asks_users_to_confirm_that_it_is_they(acme):
+    """A token outlives the session."""
+    bob = acme.page(acme.bob)
+    acme.bob.sessions.update(confirmed_at=timezone.now() - timedelta(hours=1))
+    assert bob.get(NEW).headers["Location"] == "/app/profile/confirm?next=%2Fapp%2Faccount%2Fapi%2Ftokens%2Fnew"
+    assert "New token" in bob.get(PATH)
 
 
 def test_only_the_tokens_of_the_user_are_listed(acme):
@@ -100,12 +69,13 @@ def test_only_the_tokens_of_the_user_are_listed(acme):
 def test_the_expiry_of_a_token(acme):
     acme.account.time_zone = "Europe/Warsaw"
     acme.account.save()
-    page = acme.page(acme.bob).get(PATH)
+    page = acme.page(acme.bob).get(NEW)
 
     def create(expires: str, **values) -> datetime | None:
         """Create a token by the form of the last response, and return when it expires."""
         nonlocal page
-        page = fill_in(page, expires=expires, **values).submit()
+        fill_in(page, expires=expires, **values).submit()
+        page = page.goto(NEW)
         return acme.account.tokens.order_by("-id").first().expires_at
 
     assert create("never") is None
@@ -117,27 +87,42 @@ def test_the_expiry_of_a_token(acme):
 
 
 INVALID = [
-    *({"current": current} for current in ("", "wrong", PASSWORD.upper())),
     *({"label": label} for label in ("", "x" * 256, "\x00")),
     *({"expires": "date", "until": until} for until in ("", "2001-01-01", "9999-12-31", "tomorrow")),
     {"until": "tomorrow"},
     {"expires": "forever"},
+    {"scope": "read"},
+    {"scope": "some"},
+    {"networks": "203.0.113.0/24 203.0.113.256"},
+    {"networks": " ".join(["203.0.113.0"] * 21)},
 ]
+
+
+def test_a_token_with_limits(acme):
+    bob = acme.page(acme.bob)
+    form = fill_in(bob.get(NEW), scope="write", networks="203.0.113.9/24\r\n2001:db8::1")
+    form.set("areas", True, index=0)
+    form.set("areas", True, index=1)
+    form.submit()
+    row = acme.bob.tokens.latest("id")
+    assert row.scopes == ["read", "write", "posts", "clients"]
+    assert row.networks == ["203.0.113.0/24", "2001:db8::1/128"]
+    for page in (bob.get(PATH), acme.page(acme.alice).get(f"/app/account/users/{acme.bob.id}")):
+        shown = " ".join(page.html.get_text().split())
+        assert "Only read write posts clients only from 203.0.113.0/24 2001:db8::1/128" in shown
 
 
 def test_it_rejects_invalid_values(acme):
     before = acme.account.tokens.count()
-    form = acme.page(acme.bob).get(PATH).forms["new"]
-    valid = {"label": "Shop", "current": PASSWORD, "expires": form["expires"].value, "until": ""}
+    form = acme.page(acme.bob).get(NEW).forms["new"]
+    valid = {"label": "Shop", "expires": form["expires"].value, "until": "", "scope": "all", "networks": ""}
     for values in INVALID:
         for name, value in {**valid, **values}.items():
             form[name].force_value(value)
         response = form.submit(status=422)
         # To parse only the form is much faster.
         shown = BeautifulSoup(response.text, "html.parser", parse_only=SoupStrainer(id="new"))
-        is_unconfirmed = values == {"current": ""}
-        assert ("Confirm that it is you" in shown.text) == is_unconfirmed
-        assert is_unconfirmed or shown.find(class_="field-error"), values
+        assert shown.find(class_="field-error"), values
         assert shown.find(attrs={"name": "label"}).get("value", "") == form["label"].value
     assert acme.account.tokens.count() == before
     assert not mail.outbox
@@ -147,7 +132,7 @@ def test_it_rejects_too_many_tokens(acme, monkeypatch):
     assert APIToken.MAX_PER_USER == 50
     monkeypatch.setattr(APIToken, "MAX_PER_USER", 2)
     make_token(acme.bob)
-    response = fill_in(acme.page(acme.bob).get(PATH)).submit(status=422)
+    response = fill_in(acme.page(acme.bob).get(NEW)).submit(status=422)
     assert "can't be more than 50" in response.html.get_text()
     acme.bob.revoke_token(acme.bob.tokens.first().id, by=acme.bob)
     assert fill_in(response).submit().status_code == 200
@@ -178,6 +163,7 @@ def test_it_takes_few_statements(acme):
     response, queries = capture_queries(lambda: bob.get(PATH))
     # Statements: the session, the forum, the valid tokens, the expired tokens, the numbers of the inbox and of tasks.
     assert len(queries) == 6, queries
+    response = bob.get(NEW)
     response, queries = capture_queries(lambda: fill_in(response).submit())
     # With the key of the form, the e-mail about the token, and the entry in the audit log.
     assert len(queries) <= 14, queries

@@ -211,13 +211,14 @@ FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.
 
 
 def test_another_session_can_be_ended(acme):
-    carol, firefox = acme.page(acme.carol), Visitor(acme.host, HTTP_USER_AGENT=FIREFOX).sign_in("carol")
+    carol = acme.page(acme.carol)
+    firefox = Visitor(acme.host, HTTP_USER_AGENT=FIREFOX, REMOTE_ADDR="192.0.2.7").sign_in("carol")
     bob = acme.page(acme.bob)
     session = acme.account.sessions.get(agent=FIREFOX)
     page = carol.get(SECURITY)
     items = [" ".join(item.get_text(" ").split()) for item in page.html.find("ul", class_="list").find_all("li")]
     assert len(items) == 2
-    assert items[0].startswith("Firefox on Linux last seen just now")
+    assert items[0].startswith("Firefox on Linux last seen just now from 192.0.2.7 signed in just now")
     assert items[1].startswith("An unknown browser This browser last seen just now")
     assert "You are signed out there." in page.forms[f"end-{session.id}"].submit("end").follow()
     assert firefox.get(PROFILE).status_code == 303

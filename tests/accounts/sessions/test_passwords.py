@@ -6,6 +6,8 @@ import pytest
 from django.contrib.auth.hashers import identify_hasher, make_password
 
 from accounts.sessions import passwords
+from accounts.users.models import User
+from accounts.users.names import is_common
 from tests.support.fixtures import REAL_PARAMETERS, REAL_UNKNOWN_USER_HASH
 from tests.support.tables import table
 
@@ -94,3 +96,21 @@ def test_a_hash_of_a_password_as_it_was_typed_stays_valid(password):
 def test_any_text_may_be_a_password(password):
     stored = make_password(password)
     assert identify_hasher(stored).verify(password, stored)
+
+
+@table(
+    ("password", "is_refused"),
+    [
+        # Of Django's list, in any case.
+        ("password", True),
+        ("trustno1", True),
+        # Longer ones from breaches. "Iloveyou123" is only there in small letters.
+        ("correcthorsebatterystaple", True),
+        ("ILOVEYOU123", True),
+        ("correct horse battery", False),
+        ("zażółć gęślą", False),
+        ("x" * 1024, False),
+    ],
+)
+def test_passwords_of_breaches_are_refused(password, is_refused):
+    assert is_common(password, User(login="eve", email="eve@example.com")) == is_refused

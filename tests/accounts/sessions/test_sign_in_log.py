@@ -142,7 +142,7 @@ def test_the_apis(acme, lines, caplog):
 
 def test_confirmations(acme, visitor, lines):
     visitor.start_session(acme.bob)
-    form = visitor.get("/app/account/api").forms["new"]
-    form["label"], form["current"] = "Shop", "wrong"
+    form = visitor.get("/app/profile/confirm").forms["confirm"]
+    form["current"] = "wrong"
     form.submit(status=422)
     assert lines() == [refused("confirmation", "wrong_password", acme.bob)]

@@ -32,6 +32,16 @@ def test_it_works(acme):
     assert "Carol Member" in visitor.get("/")
 
 
+def test_a_password_of_a_breach_still_works_and_is_reported(acme):
+    for password, is_reported in (("password123", True), ("correct horse battery", False)):
+        acme.carol.change_password(password)
+        form = acme.page().get("/app/sign-in?next=/app/profile").forms["sign-in"]
+        form["login"], form["password"] = "carol", password
+        shown = form.submit(status=303).follow()
+        assert ("Your password is widely known from breaches" in shown) == is_reported
+        assert bool(shown.html.select("#messages a[href='/app/profile/security']")) == is_reported
+
+
 def test_it_rejects_a_wrong_password(acme):
     form = acme.page().get("/app/sign-in").forms["sign-in"]
     form["login"], form["password"] = "carol", "wrong"
