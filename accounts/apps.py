@@ -46,6 +46,7 @@ class Accounts(rooms.Room):
         "outcome": _("outcome"),
         "pipeline": _("pipeline"),
         "pipeline_id": _("pipeline"),
+        "prefix": _("address"),
         "probability": _("probability"),
         "resource": _("resource"),
         "responsible": _("responsible"),

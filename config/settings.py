@@ -121,6 +121,18 @@ FAILED_LOGIN_LIMIT = _read(
 ACCOUNT_LIMIT = _read(
     "ACCOUNT_LIMIT", "10", "The accounts that each partner may create per minute; 0 for no limit.", _count
 )
+SIGN_UP = _read(
+    "SIGN_UP",
+    "closed",
+    "Who creates accounts at BASE_DOMAIN: everyone (`open`), people with an `invitation` of the operator, or nobody (`closed`).",
+    one_of("open", "invitation", "closed"),
+)
+SIGN_UP_LIMIT = _read(
+    "SIGN_UP_LIMIT",
+    "20",
+    "The accounts that visitors may create per hour; further ones are suspended until a review. 0 for no limit.",
+    _count,
+)
 _reachable = "Private networks and further ports that webhooks may reach; for example 10.0.0.0/8:8080."
 WEBHOOK_ALLOW = _read("WEBHOOK_ALLOW", "", _reachable, networks) or ()
 EMAIL_LIMIT_PER_ADDRESS = _read(

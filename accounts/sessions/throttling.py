@@ -114,6 +114,7 @@ class Way(StrEnum):
     CODE = "code"
     PASSWORD_LINK = "password_link"  # noqa: S105  # the name of a way
     SIGN_UP = "sign_up"
+    NEW_ACCOUNT = "new_account"
     INVITATION = "invitation"
     HANDOVER = "handover"
     # The current password or a code, which a page asks of a user who is signed in.

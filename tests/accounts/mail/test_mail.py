@@ -219,6 +219,7 @@ TEMPLATES = {
     "accounts/mail/invitation.txt": {"by": "Alice", "url": "https://a/"},
     "accounts/mail/new_browser.txt": {"browser": "Firefox", **SIGN_IN},
     "accounts/mail/new_token.txt": {"label": "shop", **SIGN_IN},
+    "accounts/mail/new_account_code.txt": {"code": "012345"},
     "accounts/mail/password_changed.txt": {"url": "https://a/"},
     "accounts/mail/password_reset.txt": {"login": "carol", "url": "https://a/"},
     "accounts/mail/sign_in_code.txt": {"code": "012345"},
