@@ -38,6 +38,7 @@ class Accounts(rooms.Room):
         "email": _("email"),
         "group": _("group"),
         "host": _("host"),
+        "invitation": _("invitation"),
         "kind": _("kind"),
         "login": _("login"),
         "logo": _("logo"),

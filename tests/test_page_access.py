@@ -34,7 +34,6 @@ FOR_ANYONE = {
     "app/start/address",
     "app/start/code",
     "app/start/approve",
-    "app/start/review",
     "app/sign-up",
     "app/sign-up/sent",
     "app/sign-up/finish",

@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.account_creation.creation import create_account_without_token, find_prefix_error
+from accounts.account_creation.models import AccountInvitation
 from accounts.hosts.requests import PageRequest
 from accounts.sign_in.models import SignInCode
 from accounts.users.models import User
@@ -54,6 +55,8 @@ class AccountDraft:
     language: str
     time_zone: str
     currency: str
+    # The secret of an invitation, or "".
+    invitation: str = ""
     code: str = field(default_factory=lambda: f"{secrets.randbelow(10**SignInCode.DIGITS):0{SignInCode.DIGITS}}")
     # Identifies the draft in the count of its attempts.
     nonce: str = field(default_factory=lambda: secrets.token_urlsafe(12))
@@ -96,6 +99,8 @@ class AccountDraft:
             return owner
         if error := find_prefix_error(self.prefix):
             raise FieldError("prefix", PREFIX_ERRORS[error])
+        if self.invitation and not AccountInvitation.objects.with_secret(self.invitation).delete()[0]:
+            raise FieldError("invitation", _("is used or has expired"))
         owner = create_account_without_token(
             prefix=self.prefix,
             login=User.objects.suggest_login(0, self.email).replace(".", "-"),
@@ -114,7 +119,12 @@ class AccountDraft:
         return owner
 
     def count_creation(self, request: PageRequest) -> bool:
-        """Count the account that is about to be created. Return whether it must be reviewed. Raise Throttled beyond the limits."""
+        """Count the account that is about to be created, unless its owner is invited. Return whether it must be reviewed.
+
+        Raise Throttled beyond the limits.
+        """
+        if self.invitation:
+            return False
         is_suspicious = any(part in self.name.lower() for part in SUSPICIOUS_PARTS)
         limit = settings.SIGN_UP_LIMIT
         if not limit:

@@ -23,6 +23,7 @@ from django.utils.translation import gettext as _
 from accounts.account_creation.creation import find_prefix_error
 from accounts.account_creation.drafts import MAX_NAME_LENGTH, PREFIX_ERRORS, AccountDraft
 from accounts.account_creation.guesses import guess_currency, guess_time_zone, propose_prefix
+from accounts.account_creation.models import AccountInvitation
 from accounts.hosts.names import full_name, public_url
 from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import Form
@@ -47,8 +48,6 @@ from core.pages.navigation import home_path
 from core.sealing import SealError, seal, unseal
 
 OPEN, INVITATION, CLOSED = "open", "invitation", "closed"
-# The name of the service in its own e-mails.
-SERVICE_NAME = "Rostrum"
 # The salt of the time at which a form was shown, and the seconds that people need at least to fill it in.
 OPENED_SALT, MIN_FORM_SECONDS = "new account form", 3
 MAX_FORM_SECONDS = 24 * 3600
@@ -153,17 +152,38 @@ class NewAccountPage(FrontPage):
     """The form for a new account. It sends a code to the e-mail address."""
 
     template_name = "accounts/account_creation/start.html"
+    # The secret of an invitation, or "".
+    secret = ""
+    # The e-mail address of the invitation, or "".
+    invited_email = ""
+
+    def check_access(self) -> HttpResponse | None:
+        response, draft = super().check_access(), self.read_draft()
+        self.secret = self.request.GET.get("secret") or (draft.invitation if draft else "")
+        invitation = AccountInvitation.objects.with_secret(self.secret).first()
+        if invitation is not None:
+            self.invited_email = invitation.email
+        elif response is None and (self.secret or settings.SIGN_UP == INVITATION):
+            messages.error(self.request, _("This invitation was used or has expired. Ask for another one."))
+            response = redirect(home_path())
+            delete_cookie(response, DRAFT_COOKIE)
+        return response
+
+    def make_form(self, data: QueryDict | None = None) -> NewAccountForm:
+        draft = self.read_draft()
+        initial = {**asdict(draft), "address": draft.prefix} if draft else {}
+        form = NewAccountForm(data, initial=initial | ({"email": self.invited_email} if self.secret else {}))
+        form.fields["email"].disabled = bool(self.secret)
+        return form
 
     def get(self, request: PageRequest) -> HttpResponse:
-        draft = self.read_draft()
-        initial = {**asdict(draft), "address": draft.prefix} if draft else None
-        return self.show(NewAccountForm(initial=initial))
+        return self.show(self.make_form())
 
     def show(self, form: NewAccountForm) -> HttpResponse:
         return self.render_form(form)
 
     def post(self, request: PageRequest) -> HttpResponse:
-        form = NewAccountForm(request.POST)
+        form = self.make_form(request.POST)
         if not form.is_valid():
             return self.show(form)
         try:
@@ -181,7 +201,7 @@ class NewAccountPage(FrontPage):
             "accounts/mail/new_account_code.txt",
             account_id=None,
             language=draft.language,
-            sender=SERVICE_NAME,
+            sender=mail.SERVICE_NAME,
             code=draft.code,
             # People do not see the field `homepage`, but bots fill it in.
             deliver=not request.POST.get("homepage"),
@@ -201,6 +221,7 @@ class NewAccountPage(FrontPage):
             language=get_language() or settings.LANGUAGE_CODE,
             time_zone=zone,
             currency=guess_currency(zone, accepted),
+            invitation=self.secret,
         )
 
 
@@ -282,9 +303,7 @@ class AccountCodePage(FrontPage):
                 messages.error(request, sentence)
             return redirect("accounts-start")
         if owner.account.is_closed:
-            response = redirect("accounts-start-review")
-            delete_cookie(response, DRAFT_COOKIE)
-            return response
+            return self.render("accounts/account_creation/review.html")
         return self.begin_handover(owner)
 
     def begin_handover(self, owner: User) -> HttpResponse:
@@ -323,15 +342,6 @@ class ApproveFirstSignIn(FrontPage):
         response = redirect_to_url(public_url(host) + path)
         delete_cookie(response, DRAFT_COOKIE)
         return response
-
-
-class ReviewNotice(FrontPage):
-    """The page after the creation of an account that the operator reviews."""
-
-    template_name = "accounts/account_creation/review.html"
-
-    def get(self, request: PageRequest) -> HttpResponse:
-        return self.render()
 
 
 class WelcomePage(Page):

@@ -11,6 +11,5 @@ urlpatterns = [
     path("app/start/address", pages.AddressPart.as_view(), name="accounts-start-address"),
     path("app/start/code", pages.AccountCodePage.as_view(), name="accounts-start-code"),
     path("app/start/approve", pages.ApproveFirstSignIn.as_view(), name="accounts-start-approve"),
-    path("app/start/review", pages.ReviewNotice.as_view(), name="accounts-start-review"),
     path("app/account/welcome", pages.WelcomePage.as_view(), name="accounts-welcome"),
 ]

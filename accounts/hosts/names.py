@@ -84,6 +84,11 @@ def is_front(name: str) -> bool:
     return name in (settings.BASE_DOMAIN, WWW)
 
 
+def front_url() -> str:
+    """Return the URL of the front. On a laptop, the demo account has the host BASE_DOMAIN."""
+    return public_url(WWW if settings.LOCAL_ACCOUNT else settings.BASE_DOMAIN)
+
+
 # The length of the prefix in `own_name`, so that the label has at most 63 characters.
 MAX_OWN_PREFIX = 40
 _OWN_NAME = re.compile(r".+--([1-9][0-9]{0,17})\Z")

@@ -39,6 +39,9 @@ TIME_LIMIT = 300
 # A new account may send this part of EMAIL_LIMIT_PER_ACCOUNT to customers: one tenth.
 NEW_ACCOUNT_FACTOR = 10
 
+# The sender of e-mails that belong to no account.
+SERVICE_NAME = "Rostrum"
+
 register_queue(MAIL_QUEUE, threads=1)
 register_queue(URGENT_MAIL_QUEUE, threads=1)
 

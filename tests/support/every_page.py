@@ -683,7 +683,6 @@ PAGES = [
     PageCase("app/start", host=FRONT),
     PageCase("app/start", host=FRONT, state="with errors", prepare=submit_empty_form),
     PageCase("app/start/code", host=FRONT, path="/app/start", prepare=ask_for_an_account),
-    PageCase("app/start/review", host=FRONT),
     PageCase("app/account/welcome", "alice"),
     PageCase("app/sign-up"),
     PageCase("app/sign-up/sent"),

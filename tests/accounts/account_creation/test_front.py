@@ -1,21 +1,25 @@
 """Visitors create an account at the host of the service itself."""
 
 import re
+from io import StringIO
 from urllib.parse import urlsplit
 
 import pytest
 from django.core import mail
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from accounts.account.models import Account
 from accounts.account_creation import drafts, pages
 from accounts.account_creation.guesses import guess_currency, guess_time_zone, propose_prefix
+from accounts.account_creation.models import AccountInvitation
 from accounts.hosts.models import FormerPrefix
 from accounts.sessions.cookies import DRAFT_COOKIE
 from accounts.sessions.models import Session
 from accounts.users.models import User
 from core.limits.rate_limits import hashed_key, increment
 from tests.support.codes import code_in_letter, enter_code, sign_in_with_code, wrong
+from tests.support.letters import letter, link_in
 from tests.support.pages import Visitor
 from tests.support.tables import table
 
@@ -179,7 +183,7 @@ def test_the_modes(settings, mode, landing, start):
 
 def test_it_rejects_the_pages_at_other_hosts(acme):
     for host in (acme.host, "api.example.test"):
-        for path in (START, CODE, APPROVE, f"{START}/review", f"{START}/address"):
+        for path in (START, CODE, APPROVE, f"{START}/address"):
             assert Visitor(host).get(path, expect_errors=True).status_code == 404
     assert Visitor("api.example.test").get("/", expect_errors=True).status_code == 404
     assert acme.page().get("/").html.find(id="find") is None
@@ -304,8 +308,7 @@ def test_a_suspicious_account_is_suspended_until_a_review(settings, earlier, val
     account = Account.objects.get()
     assert account.is_closed == is_held
     if is_held:
-        assert response.headers["Location"] == f"{START}/review"
-        assert "looks at some new accounts" in response.follow()
+        assert "looks at some new accounts" in response
         assert Session.objects.count() == 0
         assert "You get an e-mail when yours is open." in mail.outbox[-1].body
         call_command("accounts", "restore", "desks")
@@ -322,3 +325,65 @@ def test_it_rejects_a_flood_of_accounts(settings):
     response = create(front())
     assert (response.status_code, "Too many accounts are being created" in response) == (422, True)
     assert Account.objects.count() == 0
+
+
+def invite(email: str, *options: str) -> str:
+    """Run the command. Return the path of the printed link, which is also in the e-mail, and empty the outbox."""
+    output = StringIO()
+    call_command("accounts", "invite", email, *options, stdout=output)
+    path = link_in(letter(email), FRONT)
+    assert output.getvalue() == f"http://{FRONT}{path}\n"
+    mail.outbox.clear()
+    return path
+
+
+def test_an_invitation_of_the_operator_creates_one_account(settings):
+    settings.SIGN_UP, settings.SIGN_UP_LIMIT = "invitation", 1
+    increment("new-accounts", 10, 3600)
+    path = invite("Ewa@desks.example", "--language", "pl")
+    visitor = front()
+    page = ask_with(path, visitor, name="Desks", owner_name="Ewa").follow()
+    assert letter("Ewa@desks.example")
+    # Without the link, the draft has the invitation.
+    assert visitor.get(START).forms["start"]["email"].value == "Ewa@desks.example"
+    second = ask_with(path, front(), name="Chairs", owner_name="Ewa").follow()
+    code = code_in_letter()
+    mail.outbox.pop()
+    assert enter_code(page, code_in_letter()).status_code == 303
+    assert Account.objects.get().is_closed is False
+    assert AccountInvitation.objects.count() == 0
+    response = enter_code(second, code)
+    assert response.headers["Location"] == START
+    refused = second.goto(START).follow()
+    assert "Invitation is used or has expired" in refused
+    assert "This invitation was used or has expired." in refused
+
+
+def ask_with(path: str, visitor: Visitor, **values):
+    """Send the form of an invitation, whose e-mail address can't be changed."""
+    form = visitor.get(path).forms["start"]
+    for name, value in values.items():
+        form[name] = value
+    return form.submit()
+
+
+def test_it_rejects_visitors_without_an_invitation(settings):
+    settings.SIGN_UP = "invitation"
+    path = invite("ewa@desks.example")
+    AccountInvitation.objects.update(expires_at=timezone.now())
+    for wrong_path in (START, f"{START}?secret=x", f"{START}?secret={'x' * 500}", path):
+        visitor = front()
+        assert visitor.get(wrong_path).headers["Location"] == "/"
+        assert "This invitation was used or has expired." in visitor.get("/")
+    assert AccountInvitation.objects.outdated().count() == 1
+    page = front().get("/")
+    assert page.html.find("a", href=START) is None
+    assert "New accounts need an invitation." in page
+
+
+def test_it_rejects_to_invite(settings):
+    with pytest.raises(CommandError, match="This is not an e-mail address"):
+        call_command("accounts", "invite", "ewa")
+    settings.SIGN_UP = "closed"
+    with pytest.raises(CommandError, match="SIGN_UP is closed"):
+        call_command("accounts", "invite", "ewa@desks.example")

@@ -209,6 +209,7 @@ TEMPLATES = {
     "accounts/mail/already_registered.txt": {"login": "carol", "sign_in": "https://a/in", "password": "https://a/new"},
     "accounts/mail/confirm_email.txt": {"url": "https://a/"},
     "accounts/mail/confirmation_code.txt": {"code": "012345"},
+    "accounts/mail/account_invitation.txt": {"url": "https://a/"},
     "accounts/mail/account_deletion.txt": {"date": "1 March 2027", "url": "https://a/"},
     "accounts/mail/account_open.txt": {"url": "https://a/"},
     "accounts/mail/account_suspended.txt": {"reason": "Unpaid since May", "url": "https://a/"},
