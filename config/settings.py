@@ -10,6 +10,7 @@ from whitenoise.compress import Compressor
 
 from config.environment import (
     Environment,
+    address_ranges,
     boolean,
     bucket,
     database,
@@ -73,6 +74,12 @@ TRUST_PROXY = _read(
     "off",
     "The header of a proxy with the client's address and scheme: forwarded, x-forwarded, or off; see docs/operating.md.",
     proxy_mode,
+)
+TLS_ASK_ADDRESSES = _read(
+    "TLS_ASK_ADDRESSES",
+    "127.0.0.0/8,::1",
+    "The addresses of proxies that may ask at /internal/tls whether a host of the service needs a certificate.",
+    address_ranges,
 )
 _mail = _read(
     "EMAIL_URL",

@@ -14,6 +14,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
 from accounts.audit.origin import Interface, Origin, called_from
+from accounts.hosts import tls
 from accounts.hosts.addresses import Address, host_cache
 from accounts.hosts.names import normalize
 from accounts.hosts.requests import TenantRequest
@@ -62,6 +63,8 @@ class AccountMiddleware:
             return HttpResponse("ok\n", content_type="text/plain")
         if request.path_info == "/readyz":
             return readiness.respond()
+        if request.path_info == tls.PATH:
+            return tls.respond(request)
         is_own = is_own_request(request.META.get("HTTP_USER_AGENT", ""))
         if is_own and request.path_info != reverse("accounts-domain-file"):
             # Otherwise a change that a webhook causes could call the webhook again. The log of the webhook shows this message. The

@@ -72,6 +72,14 @@ def normalize(text: str) -> str:
 
     A single subscriber usually has a whole /64. Some proxies write a port behind the address.
     """
+    address = parse_address(text)
+    if address is None or address.version == 4:
+        return str(address or "")
+    return str(ipaddress.ip_network((int(address) >> 64 << 64, 64)))
+
+
+def parse_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """Return the address in a text, which may have a port and brackets, or None if the text is not an address."""
     text = text.strip()
     host = text[1:].partition("]")[0] if text.startswith("[") else text
     if host.count(":") == 1:
@@ -79,10 +87,8 @@ def normalize(text: str) -> str:
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
-        return ""
-    if address.version == 4:
-        return str(address)
-    return str(address.ipv4_mapped or ipaddress.ip_network((int(address) >> 64 << 64, 64)))
+        return None
+    return address if address.version == 4 else address.ipv4_mapped or address
 
 
 @lru_cache(maxsize=1024)
