@@ -71,7 +71,8 @@ class AccountDraft:
             return None
         try:
             draft = cls(**unseal(cookie, SEAL_PURPOSE))
-        except SealError:
+        except (SealError, TypeError):
+            # Another version of the code may have sealed other fields.
             return None
         return draft if time.time() < draft.created_at + cls.LIFETIME.total_seconds() else None
 

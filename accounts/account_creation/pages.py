@@ -154,16 +154,13 @@ class NewAccountPage(FrontPage):
     template_name = "accounts/account_creation/start.html"
     # The secret of an invitation, or "".
     secret = ""
-    # The e-mail address of the invitation, or "".
-    invited_email = ""
+    invitation: AccountInvitation | None = None
 
     def check_access(self) -> HttpResponse | None:
         response, draft = super().check_access(), self.read_draft()
         self.secret = self.request.GET.get("secret") or (draft.invitation if draft else "")
-        invitation = AccountInvitation.objects.with_secret(self.secret).first()
-        if invitation is not None:
-            self.invited_email = invitation.email
-        elif response is None and (self.secret or settings.SIGN_UP == INVITATION):
+        self.invitation = AccountInvitation.objects.with_secret(self.secret).first()
+        if response is None and self.invitation is None and (self.secret or settings.SIGN_UP == INVITATION):
             messages.error(self.request, _("This invitation was used or has expired. Ask for another one."))
             response = redirect(home_path())
             delete_cookie(response, DRAFT_COOKIE)
@@ -172,29 +169,28 @@ class NewAccountPage(FrontPage):
     def make_form(self, data: QueryDict | None = None) -> NewAccountForm:
         draft = self.read_draft()
         initial = {**asdict(draft), "address": draft.prefix} if draft else {}
-        form = NewAccountForm(data, initial=initial | ({"email": self.invited_email} if self.secret else {}))
-        form.fields["email"].disabled = bool(self.secret)
+        if self.invitation is not None:
+            initial["email"] = self.invitation.email
+        form = NewAccountForm(data, initial=initial)
+        form.fields["email"].disabled = self.invitation is not None
         return form
 
     def get(self, request: PageRequest) -> HttpResponse:
-        return self.show(self.make_form())
-
-    def show(self, form: NewAccountForm) -> HttpResponse:
-        return self.render_form(form)
+        return self.render_form(self.make_form())
 
     def post(self, request: PageRequest) -> HttpResponse:
         form = self.make_form(request.POST)
         if not form.is_valid():
-            return self.show(form)
+            return self.render_form(form)
         try:
             count_from_address(request, "account-code")
             enforce_limit(request, hit("account-codes", MAX_CODES_FOR_NEW_ACCOUNTS, HOUR))
         except Throttled as refused:
             form.add_error(None, too_many_attempts(refused))
-            return self.show(form)
+            return self.render_form(form)
         if not count_email(request, Purpose.NEW_ACCOUNT, form.cleaned_data["email"]):
             form.add_error("email", _("This address has got too many e-mails. Try again in an hour."))
-            return self.show(form)
+            return self.render_form(form)
         draft = self.make_draft(form.cleaned_data)
         mail.send(
             draft.email,

@@ -23,17 +23,11 @@ def respond(request: HttpRequest) -> HttpResponse:
     """Return 200 if the service answers at the host `domain`, also for a closed account, and 404 for other names and other clients."""
     asker = parse_address(request.META.get("REMOTE_ADDR", ""))
     if asker is None or not any(asker in network for network in settings.TLS_ASK_ADDRESSES):
-        return plain(404)
+        return HttpResponse(status=404)
     if settings.RATE_LIMIT and not rate_limiter.hit("tls-questions", MAX_QUESTIONS, MINUTE).allowed:
-        return plain(429)
+        return HttpResponse(status=429)
     name = normalize(request.GET.get("domain", ""))
     try:
-        return plain(200 if name and host_cache.find(name) is not None else 404)
+        return HttpResponse(status=200 if name and host_cache.find(name) is not None else 404)
     except (OperationalError, InterfaceError):
-        return plain(503)
-
-
-def plain(status: int) -> HttpResponse:
-    response = HttpResponse(status=status, content_type="text/plain")
-    response.content = f"{response.reason_phrase}\n"
-    return response
+        return HttpResponse(status=503)

@@ -16,7 +16,7 @@ def ask(domain: str | None, *, address: str = "127.0.0.1", host: str = "web:8000
 
 def test_it_works(acme):
     response = ask("acme.example.test")
-    assert (response.status_code, response.text, response.content_type) == (200, "OK\n", "text/plain")
+    assert (response.status_code, response.body) == (200, b"")
 
 
 @table(
