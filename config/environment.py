@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network, IPv6Network
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -120,6 +120,14 @@ def networks(text: str) -> Networks:
         network = IPv6Network(match["six"]) if match["six"] else IPv4Network(match["four"])
         found.append((network, (int(match["port"]),) if match["port"] else (80, 443)))
     return tuple(found)
+
+
+def address_ranges(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Return the networks in a text such as `127.0.0.1,10.0.0.0/8,fd00::/8`."""
+    try:
+        return tuple(ip_network(entry.strip()) for entry in text.split(","))
+    except ValueError:
+        raise ValueError("write addresses and networks such as 127.0.0.1,10.0.0.0/8,fd00::/8") from None
 
 
 def number(*, minimum: int, maximum: int | None = None) -> Callable[[str], int]:

@@ -10,6 +10,7 @@ from whitenoise.compress import Compressor
 
 from config.environment import (
     Environment,
+    address_ranges,
     boolean,
     bucket,
     database,
@@ -82,6 +83,12 @@ TRUST_PROXY = _read(
     "off",
     "The header of a proxy with the client's address and scheme: forwarded, x-forwarded, or off; see docs/operating.md.",
     proxy_mode,
+)
+TLS_ASK_ADDRESSES = _read(
+    "TLS_ASK_ADDRESSES",
+    "127.0.0.0/8,::1",
+    "The addresses of proxies that may ask at /internal/tls whether a host of the service needs a certificate.",
+    address_ranges,
 )
 _mail = _read(
     "EMAIL_URL",
@@ -156,6 +163,18 @@ FAILED_LOGIN_LIMIT = _read(
 )
 ACCOUNT_LIMIT = _read(
     "ACCOUNT_LIMIT", "10", "The accounts that each partner may create per minute; 0 for no limit.", _count
+)
+SIGN_UP = _read(
+    "SIGN_UP",
+    "closed",
+    "Who creates accounts at BASE_DOMAIN: everyone (`open`), people with an `invitation` of the operator, or nobody (`closed`).",
+    one_of("open", "invitation", "closed"),
+)
+SIGN_UP_LIMIT = _read(
+    "SIGN_UP_LIMIT",
+    "20",
+    "The accounts that visitors may create per hour; further ones are suspended until a review. 0 for no limit.",
+    _count,
 )
 _reachable = "Private networks and further ports that webhooks may reach; for example 10.0.0.0/8:8080."
 WEBHOOK_ALLOW = _read("WEBHOOK_ALLOW", "", _reachable, networks) or ()

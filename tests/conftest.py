@@ -37,6 +37,7 @@ os.environ |= {
     # No rate limits, except where a test sets one.
     "RATE_LIMIT": "0",
     "FAILED_LOGIN_LIMIT": "0",
+    "SIGN_UP": "open",
     "ACCOUNT_LIMIT": "0",
     "FILES_DIR": tempfile.mkdtemp(prefix="rostrum-tests-files-"),
 }

@@ -33,6 +33,11 @@ FOR_ANYONE = {
     # The reference of the APIs, which is the same for all accounts.
     "app/docs",
     "app/docs/<slug:slug>",
+    # The front, where visitors create accounts. No account has these pages.
+    "app/start",
+    "app/start/address",
+    "app/start/code",
+    "app/start/approve",
     "app/sign-up",
     "app/sign-up/sent",
     "app/sign-up/finish",

@@ -41,7 +41,7 @@ def test_it_works(acme):
 
 
 def faults_of(case: PageCase, world: World) -> Iterator[str]:
-    visitor = Visitor(world.acme.host, HTTP_ACCEPT_LANGUAGE="pl")
+    visitor = Visitor(case.host or world.acme.host, HTTP_ACCEPT_LANGUAGE="pl")
     if case.login:
         visitor.set_cookie(SESSION_COOKIE, world.sessions[case.login])
     response, statements = capture_parameters(lambda: visitor.get(case.address(world), expect_errors=True))

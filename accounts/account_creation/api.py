@@ -2,7 +2,6 @@
 
 from typing import cast
 
-from django.conf import settings
 from django.http import HttpResponse
 from django.urls import reverse
 from rest_framework.exceptions import PermissionDenied
@@ -11,9 +10,8 @@ from rest_framework.response import Response
 
 from accounts.account.api import AccountViewSet, describe_account
 from accounts.account.models import Account
-from accounts.account_creation.creation import create_account, limit_new_accounts
-from accounts.hosts.models import FormerPrefix, Host
-from accounts.hosts.names import PREFIX_PATTERN, is_reserved
+from accounts.account_creation.creation import create_account, find_prefix_error, limit_new_accounts
+from accounts.hosts.names import PREFIX_PATTERN
 from accounts.users.api import NewUserSerializer, UserSerializer, VisibleText
 from accounts.users.models import User
 from core.api.fields import MAX_NAME_LENGTH, TextField
@@ -34,16 +32,8 @@ class Prefix(TextField):
 
     def to_internal_value(self, data: object) -> str:
         prefix = cast(str, super().to_internal_value(data.strip().lower() if isinstance(data, str) else data))
-        if len(prefix) < 2:
-            self.fail("form")
-        if is_reserved(prefix) or prefix == settings.BASE_DOMAIN:
-            self.fail("reserved")
-        if (
-            Account.objects.filter(prefix=prefix).exists()
-            or Host.objects.filter(name=prefix).exists()
-            or FormerPrefix.objects.is_reserved(prefix)
-        ):
-            self.fail("taken")
+        if error := find_prefix_error(prefix):
+            self.fail(error)
         return prefix
 
 

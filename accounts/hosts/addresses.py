@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.http import Http404
 
 from accounts.hosts.models import Host
-from accounts.hosts.names import host_id_of, is_domain, own_name, public_url
+from accounts.hosts.names import host_id_of, is_domain, is_front, own_name, public_url
 from core.db.prepared import prepared
 
 if TYPE_CHECKING:
@@ -97,6 +97,8 @@ class Address:
     own_host: str = ""
     # `Account.is_closed`.
     is_closed: bool = False
+    # The stored name of the host if it is the front (`is_front`), else "".
+    front: str = ""
 
     @property
     def site_key(self) -> tuple[int, int]:
@@ -173,11 +175,11 @@ class HostCache:
             self._entries.clear()
 
     def _look_up(self, host: str) -> Address | None:
-        is_service_host = host in (settings.BASE_DOMAIN, "api")
+        is_service_host = host == "api" or is_front(host)
         if settings.LOCAL_ACCOUNT and host in ("localhost", "127.0.0.1"):
             host, is_service_host = settings.LOCAL_ACCOUNT, True
         elif is_service_host:
-            return Address(None, None, "", token_selects_account=True)
+            return Address(None, None, "", token_selects_account=True, front=host if is_front(host) else "")
         row = _find_host.first(name=host)
         if row is None and (id := host_id_of(host)) is not None:
             row = _find_host_by_id.first(id=id)

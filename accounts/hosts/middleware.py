@@ -14,13 +14,15 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 
 from accounts.audit.origin import Interface, Origin, called_from
-from accounts.hosts.addresses import host_cache
+from accounts.hosts import tls
+from accounts.hosts.addresses import Address, host_cache
 from accounts.hosts.names import normalize
 from accounts.hosts.requests import TenantRequest
 from core.error_responses import error_response, share_exceeded, unavailable
 from core.errors import ACCOUNT_CLOSED, ShareExceeded
 from core.http import readiness
 from core.http.errors import json_response
+from core.http.formats import expects_html
 from core.http.preconditions import etag_of, gzip_etag, remove_suffix
 from core.limits.client_address import read_address
 from core.limits.request_shares import RequestShare, is_answering
@@ -63,6 +65,8 @@ class AccountMiddleware:
             return HttpResponse("ok\n", content_type="text/plain")
         if request.path_info == "/readyz":
             return readiness.respond()
+        if request.path_info == tls.PATH:
+            return tls.respond(request)
         is_own = is_own_request(request.META.get("HTTP_USER_AGENT", ""))
         if is_own and request.path_info != reverse("accounts-domain-file"):
             # Otherwise a change that a webhook causes could call the webhook again. The log of the webhook shows this message. The
@@ -84,7 +88,7 @@ class AccountMiddleware:
         except (OperationalError, InterfaceError) as error:
             logger.error("the database is not available: %s", type(error).__name__)
             return unavailable(request)
-        if address is None or (address.site_id is None and requires_site(request.path_info)):
+        if address is None or (address.site_id is None and requires_site(request, address)):
             return error_response(request, 404, message="No forum lives at this address")
         tenant_request = cast(TenantRequest, request)
         tenant_request.address = address
@@ -138,8 +142,15 @@ def apply_etag_and_gzip(request: HttpRequest, response: HttpResponse) -> HttpRes
     return response
 
 
-def requires_site(path: str) -> bool:
-    """Return whether the path is served only at the host of a site, and not at the host of the service itself."""
+def requires_site(request: HttpRequest, address: Address) -> bool:
+    """Return whether the path is served only at the host of a site, and not at this host of the service itself."""
+    path = request.path_info
+    if address.front and (
+        path.startswith(reverse("accounts-start"))
+        or path == reverse("accounts-language")
+        or (path == reverse(settings.HOME_URL) and expects_html(request))
+    ):
+        return False
     return not (
         path.endswith(".json")
         or path == reverse(settings.DOCS_URL)

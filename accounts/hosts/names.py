@@ -7,6 +7,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+# The address of the service itself besides BASE_DOMAIN.
+WWW = "www"
 _RESERVED: dict[str, list[str]] = tomllib.loads(Path(__file__).with_name("reserved.toml").read_text())
 RESERVED_PREFIXES, RESERVED_WORDS = frozenset(_RESERVED["prefixes"]), tuple(_RESERVED["words"])
 # The form of the prefix of an account, which is its address under BASE_DOMAIN.
@@ -77,6 +79,16 @@ def is_domain(name: str) -> bool:
     return "." in name
 
 
+def is_front(name: str) -> bool:
+    """Return whether a stored name is that of the front: the host at which visitors create accounts."""
+    return name in (settings.BASE_DOMAIN, WWW)
+
+
+def front_url() -> str:
+    """Return the URL of the front. On a laptop, the demo account has the host BASE_DOMAIN."""
+    return public_url(WWW if settings.LOCAL_ACCOUNT else settings.BASE_DOMAIN)
+
+
 # The length of the prefix in `own_name`, so that the label has at most 63 characters.
 MAX_OWN_PREFIX = 40
 _OWN_NAME = re.compile(r".+--([1-9][0-9]{0,17})\Z")
@@ -97,7 +109,7 @@ def host_id_of(own_name: str) -> int | None:
 
 
 def full_name(name: str) -> str:
-    return name if "." in name else f"{name}.{settings.BASE_DOMAIN}"
+    return name if "." in name or name == settings.BASE_DOMAIN else f"{name}.{settings.BASE_DOMAIN}"
 
 
 def public_url(name: str) -> str:

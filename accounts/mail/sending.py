@@ -39,6 +39,9 @@ TIME_LIMIT = 300
 # A new account may send this part of EMAIL_LIMIT_PER_ACCOUNT to customers: one tenth.
 NEW_ACCOUNT_FACTOR = 10
 
+# The sender of e-mails that belong to no account.
+SERVICE_NAME = "Rostrum"
+
 register_queue(MAIL_QUEUE, threads=1)
 register_queue(URGENT_MAIL_QUEUE, threads=1)
 
@@ -359,6 +362,7 @@ class Purpose(StrEnum):
     CODE = "code"
     PASSWORD = "password"  # noqa: S105  # the purpose of a link
     SIGN_UP = "sign-up"
+    NEW_ACCOUNT = "new-account"
     NEW_EMAIL = "new-email"
     INVITATION = "invitation"
 
@@ -370,7 +374,7 @@ def count_email(request: PageRequest, purpose: Purpose, recipient: str) -> bool:
     """
     if not settings.FAILED_LOGIN_LIMIT:
         return True
-    kind, account_id = f"mailed-{purpose}", request.account.id
+    kind, account_id = f"mailed-{purpose}", request.address.account_id
     name = fold_email(recipient[:256])
     origin = client_address_of(request) if request.user is None else request.user.id
     if not hit(hashed_key(kind, account_id, name, origin), MAX_EMAILS_PER_ORIGIN, HOUR).allowed:

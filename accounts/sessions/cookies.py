@@ -23,6 +23,8 @@ SESSION_COOKIE = f"{settings.COOKIE_PREFIX}session"
 HANDOVER_COOKIE = f"{settings.COOKIE_PREFIX}handover"
 # The secret of a browser that asked for a sign-in code.
 CODE_COOKIE = f"{settings.COOKIE_PREFIX}code"
+# The account that a visitor wants to create (`accounts.account_creation.drafts`).
+DRAFT_COOKIE = f"{settings.COOKIE_PREFIX}draft"
 # The users who have signed in in this browser before.
 KNOWN_BROWSER_COOKIE = f"{settings.COOKIE_PREFIX}known"
 # Who has signed in with the first factor, and the challenge for a passkey (`accounts.second_factor`).

@@ -134,6 +134,7 @@ class Way(StrEnum):
     CODE = "code"
     PASSWORD_LINK = "password_link"  # noqa: S105  # the name of a way
     SIGN_UP = "sign_up"
+    NEW_ACCOUNT = "new_account"
     INVITATION = "invitation"
     HANDOVER = "handover"
     # A password or a code by e-mail and then a second factor, and a passkey, which is two factors.

@@ -101,6 +101,7 @@ def local_variables(data: DataDirectory) -> dict[str, str]:
         "HTTPS": "off",
         "PUBLIC_PORT": os.environ.get("PUBLIC_PORT") or str(port),
         "LOCAL_ACCOUNT": DEMO_ACCOUNT,
+        "SIGN_UP": os.environ.get("SIGN_UP") or "open",
         "STATIC_ROOT": str(data.path / "static"),
         "FILES_DIR": os.environ.get("FILES_DIR") or str(data.path / "files"),
     }

@@ -53,7 +53,7 @@ _menus: defaultdict[str, list[MenuEntry]] = defaultdict(list)
 
 
 def register(menu: str, *entries: MenuEntry) -> None:
-    """Add entries to a menu: `main`, `search`, `new`, `header`, `user`, `profile` or `settings`."""
+    """Add entries to a menu: `main`, `search`, `new`, `header`, `user`, `profile`, `settings` or `first-steps`."""
     _menus[menu] = sorted([*_menus[menu], *entries], key=lambda entry: entry.order)
 
 

@@ -9,6 +9,7 @@ from django.urls import path, register_converter
 from django.urls.converters import StringConverter
 from django.views.decorators.csrf import csrf_exempt
 
+from accounts.account_creation.pages import Landing
 from accounts.hosts.requests import TenantRequest
 from core.api.routing import ITEM
 from core.http.formats import expects_html
@@ -39,14 +40,16 @@ def may_be_category(request: TenantRequest, category_name: str) -> bool:
 
 
 def page_or_view(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Return a view that shows the page of a list to browsers, and calls `view` for other clients."""
-    page = PostListPage.as_view()
+    """Return a view that shows the page of a list, or the first page of the service, to browsers, and calls `view` for other clients."""
+    page, landing = PostListPage.as_view(), Landing.as_view()
 
     # API clients may send the parameters by POST, without a CSRF token. Neither the page nor `view` changes anything.
     @csrf_exempt
     @wraps(view)
     def choose(request: TenantRequest, *args: object, **kwargs: Any) -> HttpResponse:
         if expects_html(request):
+            if request.address.front:
+                return cast(HttpResponse, landing(request))
             return cast(HttpResponse, page(request, *args, **kwargs))
         route = route_of_former_path(kwargs.get("category_name"))
         if route and "HTTP_AUTHORIZATION" not in request.META and not may_be_category(request, **kwargs):

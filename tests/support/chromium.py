@@ -12,6 +12,8 @@ PROGRAM = next(filter(None, map(shutil.which, PROGRAMS)), None)
 # Long enough for a busy machine. A failing test also waits this long.
 TIMEOUT_MS = 30_000
 ORIGIN = "http://acme.example.test"
+# The host at which visitors create accounts.
+FRONT_ORIGIN = "http://example.test"
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -21,7 +23,7 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
     # Allow the features that browsers reserve for https, such as the clipboard.
-    f"--unsafely-treat-insecure-origin-as-secure={ORIGIN}",
+    f"--unsafely-treat-insecure-origin-as-secure={ORIGIN},{FRONT_ORIGIN}",
 )
 
 
@@ -63,7 +65,7 @@ class Faults(list[str]):
             self.append(f"console: {message.text}")
 
     def on_request(self, request: Request) -> None:
-        if not request.url.startswith((f"{ORIGIN}/", "data:", "blob:")):
+        if not request.url.startswith((f"{ORIGIN}/", f"{FRONT_ORIGIN}/", "data:", "blob:")):
             self.append(f"request to another host: {request.url}")
 
     def on_response(self, response: Response) -> None:

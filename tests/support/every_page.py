@@ -3,14 +3,17 @@
 Add the page of a new route to PAGES; `test_every_page_is_in_the_list` fails until then.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from urllib.parse import urlencode
 
+from django.core import signing
 from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 
+from accounts.account_creation.pages import OPENED_SALT
 from accounts.erasure.erasing import Receipt
 from accounts.mail.sending import sign_link
 from accounts.profile import pages as profile
@@ -54,6 +57,8 @@ from tests.support.page_routes import page_class
 from tests.support.people import type_in
 from webhooks.models import Endpoint
 
+# The host at which visitors create accounts.
+FRONT = "example.test"
 LONG_WORD = "averyveryverylongwordwithoutanyplacetobreakit" * 4
 MARKDOWN = (
     """Several shops asked for it, **one** of them [here](https://example.com/a), and `code`:
@@ -301,6 +306,8 @@ class PageCase:
     # The address, if it differs from the route.
     path: Callable[[World], str] | str = ""
     status: int = 200
+    # The host, if it is not that of the account.
+    host: str = ""
     # Called with the page before the checks.
     prepare: Callable | None = field(default=None, compare=False)
     state: str = ""
@@ -309,7 +316,8 @@ class PageCase:
         return " ".join(filter(None, [f"/{self.route or ''}", self.state, self.login and f"as {self.login}"]))
 
     def address(self, world: World) -> str:
-        return self.path(world) if callable(self.path) else self.path or f"/{self.route}"
+        path = self.path(world) if callable(self.path) else self.path or f"/{self.route}"
+        return f"http://{self.host}{path}" if self.host else path
 
 
 def of_post(end: str = "", *, name: str = "post") -> Callable[[World], str]:
@@ -411,6 +419,16 @@ def submit_empty_form(page) -> None:
 def save_empty_task(page) -> None:
     page.locator(".actions button").click()
     page.get_by_role("alert").wait_for()
+
+
+def ask_for_an_account(page) -> None:
+    """Send the form for a new account, as somebody who has taken their time."""
+    for name, value in {"name": LONG_WORD[:80], "owner_name": "Eve", "email": "eve@example.org"}.items():
+        page.locator(f"#start [name={name}]").fill(value)
+    opened = signing.dumps(time.time() - 10, salt=OPENED_SALT)
+    page.locator("#start [name=opened]").evaluate("(field, value) => { field.value = value; }", opened)
+    page.locator("#start button").click()
+    page.locator("#code").wait_for()
 
 
 def request_a_code(page) -> None:
@@ -659,6 +677,11 @@ PAGES = [
     PageCase("app/sign-in/code"),
     PageCase("app/sign-in/code", state="with errors", prepare=submit_empty_form),
     PageCase("app/sign-in/code/enter", path="/app/sign-in/code", prepare=request_a_code),
+    PageCase("", host=FRONT, state="of the service"),
+    PageCase("app/start", host=FRONT),
+    PageCase("app/start", host=FRONT, state="with errors", prepare=submit_empty_form),
+    PageCase("app/start/code", host=FRONT, path="/app/start", prepare=ask_for_an_account),
+    PageCase("app/account/welcome", "alice"),
     PageCase("app/sign-up"),
     PageCase("app/sign-up/sent"),
     PageCase("app/sign-up/finish", path=World.sign_up_path),

@@ -3,14 +3,22 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.validators import validate_email
 from django.db.models import Count, Max, OuterRef, Q, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
+from django.urls import reverse
 
 from accounts.account.models import Account
+from accounts.account_creation.models import AccountInvitation
 from accounts.audit.origin import Interface, Origin, called_from
 from accounts.factors.models import SecondFactor
+from accounts.hosts.names import front_url
+from accounts.mail import sending as mail
 from accounts.users.models import User
+from accounts.users.names import check_visible
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
 from core.files.models import StoredFile
@@ -57,12 +65,34 @@ def describe(account: Any) -> dict[str, Any]:
     }
 
 
+def invite(email: str, language: str) -> str:
+    """Invite a person to create an account. Return the URL of the link, which is also sent to them."""
+    if settings.SIGN_UP == "closed":
+        raise CommandError("SIGN_UP is closed: set it to invitation, or to open")
+    try:
+        validate_email(email)
+        check_visible(email=email)
+    except (ValidationError, FieldErrors):
+        raise CommandError("This is not an e-mail address") from None
+    query = {"secret": AccountInvitation.objects.invite(email)}
+    url = front_url() + reverse("accounts-start", query=query)
+    template = "accounts/mail/account_invitation.txt"
+    mail.send(email, template, account_id=None, language=language, sender=mail.SERVICE_NAME, urgent=False, url=url)
+    return url
+
+
 class Command(BaseCommand):
-    help = "List the accounts, suspend, restore or delete one, or reset a second factor. Each act is in the audit log of the account."
+    help = (
+        "List, suspend, restore or delete accounts, or reset a second factor, each in the audit log of the account, or invite somebody to create an"
+        " account."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parsers = parser.add_subparsers(dest="act", required=True)
         common: dict[str, Any] = {"action": "store_true", "help": "print JSON, for scripts"}
+        inviting = parsers.add_parser("invite", help="invite somebody to create an account, if SIGN_UP allows it")
+        inviting.add_argument("email", help="the e-mail address, to which the link is sent")
+        inviting.add_argument("--language", choices=sorted(dict(settings.LANGUAGES)), default=settings.LANGUAGE_CODE)
         listing = parsers.add_parser("list", help="list the accounts with their state and their use")
         listing.add_argument("--json", **common)
         for act, text in (
@@ -82,6 +112,9 @@ class Command(BaseCommand):
     def handle(self, *, act: str, **options: Any) -> None:
         if act == "list":
             self.report([describe(account) for account in usage().iterator()], as_json=options["json"])
+            return
+        if act == "invite":
+            self.stdout.write(in_transaction(partial(invite, options["email"], options["language"])))
             return
         account = usage().filter(prefix=options["prefix"]).first()
         if account is None:

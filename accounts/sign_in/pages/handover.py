@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from accounts.hosts.addresses import host_cache
-from accounts.hosts.names import full_name, public_url
+from accounts.hosts.names import full_name, is_front, public_url
 from accounts.hosts.requests import PageRequest
 from accounts.sessions.cookies import HANDOVER_COOKIE, delete_cookie, set_cookie
 from accounts.sessions.throttling import RefusalReason, Way, log_refusal
@@ -39,6 +39,17 @@ def source_of(request: PageRequest) -> str:
     """Return the stored name of the host of the request, or its name on a laptop."""
     host = request.get_host().partition(":")[0]
     return host if settings.LOCAL_ACCOUNT and host in LOCAL_HOSTS else request.address.host
+
+
+def approval_url(request: PageRequest, query: dict[str, str]) -> str | None:
+    """Return the URL of the third step at the source that the request names, or None if it is no host of the account.
+
+    A new account has no session at another host: the front approves the first sign-in (`accounts.account_creation.pages`).
+    """
+    if is_front(request.GET.get("from", "")) and request.account.prefix != settings.LOCAL_ACCOUNT:
+        return public_url(request.GET["from"]) + reverse("accounts-start-approve", query=query)
+    source = url_of_source(request)
+    return None if source is None else source + reverse("accounts-handover-approve", query=query)
 
 
 def url_of_source(request: PageRequest) -> str | None:
@@ -98,12 +109,12 @@ class BeginHandover(HandoverPage):
     """The second step, at the target. `from` names the source. A user who is signed in already needs no hand-over."""
 
     def get(self, request: PageRequest) -> HttpResponse:
-        source = None if request.user is not None else url_of_source(request)
-        if source is None:
-            return redirect(self.target_path)
         nonce, digest = new_secret()
         query = {"to": request.address.host, "nonce": digest.hex(), "next": self.target_path, "token": self.token}
-        response = redirect_to_url(source + reverse("accounts-handover-approve", query=query))
+        url = None if request.user is not None else approval_url(request, query)
+        if url is None:
+            return redirect(self.target_path)
+        response = redirect_to_url(url)
         set_cookie(response, HANDOVER_COOKIE, nonce, Handover.LIFETIME)
         return response
 

@@ -169,6 +169,7 @@ class ChangeLanguage(Page):
     """The action that changes the language of the pages. It stores the language in a cookie, and for a user also in the profile."""
 
     works_when_closed = works_without_second_factor = True
+    needs_site = False
 
     def post(self, request: PageRequest) -> HttpResponse:
         response = redirect(safe_path(request, request.POST.get("next")))

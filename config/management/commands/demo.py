@@ -12,7 +12,7 @@ from django.urls import reverse
 from accounts.account.models import Account
 from accounts.account_creation.creation import create_account
 from accounts.audit.origin import Interface, Origin, called_from
-from accounts.hosts.names import full_name
+from accounts.hosts.names import front_url, full_name
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
 from config.demo.builder import DemoBuilder
@@ -96,6 +96,7 @@ class Command(BaseCommand):
             *addresses[:10],
             ("settings", local_url + reverse("accounts-account")),
             ("API", f"{local_url}{reverse('accounts-tokens')}  and  {local_url}{reverse('accounts-docs')}"),
+            ("new accounts", front_url() + reverse("accounts-start")),
             ("logins", ", ".join(logins)),
             ("password", password),
             ("api_token", token),

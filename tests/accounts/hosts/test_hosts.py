@@ -28,7 +28,7 @@ def custom_host(acme) -> str:
 HOSTS = [
     *("acme.example.test", "ACME.Example.TEST", "acme.example.test.", "acme.example.test:8000", "acme.example.test:80"),
     *("ideas.customer.test", "IDEAS.customer.test:8000", "example.test", "example.test:8000", "EXAMPLE.test."),
-    *("api.example.test", "api.example.test:8000"),
+    *("api.example.test", "api.example.test:8000", "www.example.test"),
 ]
 
 
@@ -50,7 +50,7 @@ def test_it_rejects_the_token_of_another_account(acme, custom_host, other, host)
     assert tasks(other.host, acme.bob_token).status_code == 401
 
 
-@table("host", ["example.test", "api.example.test"])
+@table("host", ["example.test", "www.example.test", "api.example.test"])
 def test_the_token_decides_the_account_at_the_hosts_of_the_service(acme, other, host):
     make_task(acme.alice, "Of acme")
     make_task(other.mallory, "Of other")
@@ -60,7 +60,7 @@ def test_the_token_decides_the_account_at_the_hosts_of_the_service(acme, other, 
 
 
 UNKNOWN_HOSTS = [
-    *("nobody.example.test", "www.example.test", "acme.nobody.example.test", "x.acme.example.test", "acme"),
+    *("nobody.example.test", "www.nobody.example.test", "acme.nobody.example.test", "x.acme.example.test", "acme"),
     *("acme.example.test.evil.test", "localhost", "127.0.0.1", "[::1]", "[::1]:8000", "acme.example.test:"),
     *("acme.example.test:80x", "acme.example.test:800000", "acme.example.test:٣", "acme..example.test"),
     *(".example.test", "example.test..", "-acme.example.test", "acme-.example.test", "acme_.example.test"),

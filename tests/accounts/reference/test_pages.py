@@ -241,7 +241,9 @@ def test_it_is_served_at_the_hosts_of_the_service(acme):
             response = client.get(path)
             assert response.status_code == 200
             assert f"http://{host}" in response.text
-            assert not re.search(r'href="(/|/app/sign-in[^"]*|/app/account/api)"', response.text)
+            assert not re.search(r'href="(/app/sign-in[^"]*|/app/account/api)"', response.text)
+            # The first page of the service, where visitors create accounts.
+            assert ('href="/"' in response.text) == (host == "example.test")
     assert Client("nobody.example.test").get(PATH).status_code == 404
 
 

@@ -224,6 +224,8 @@ def test_statistics_of_every_table_assume_large_accounts(db):
 # Keys of rate limits contain the account, or belong to no account, and so do jobs.
 GLOBAL_TABLES = {
     "accounts_account",
+    "accounts_accountinvitation",
+    "accounts_formerprefix",
     "core_ratecount",
     "core_heartbeat",
     "core_job",
