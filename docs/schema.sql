@@ -866,7 +866,10 @@ CREATE TABLE public.accounts_apitoken (
     created_at timestamp with time zone NOT NULL,
     last_used_at timestamp with time zone,
     expires_at timestamp with time zone,
-    revoked_at timestamp with time zone
+    revoked_at timestamp with time zone,
+    last_used_from character varying(50) DEFAULT ''::character varying NOT NULL,
+    networks character varying(43)[],
+    scopes character varying(20)[]
 );
 ALTER TABLE ONLY public.accounts_apitoken ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -1056,7 +1059,8 @@ CREATE TABLE public.accounts_session (
     seen_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     confirmed_at timestamp with time zone,
-    is_verified boolean DEFAULT false NOT NULL
+    is_verified boolean DEFAULT false NOT NULL,
+    address character varying(50) DEFAULT ''::character varying NOT NULL
 );
 ALTER TABLE ONLY public.accounts_session ALTER COLUMN account_id SET (n_distinct=2);
 

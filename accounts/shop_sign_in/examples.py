@@ -4,25 +4,25 @@ EXAMPLES = {
     "PHP": """<?php  // composer require firebase/php-jwt
 $token = Firebase\\JWT\\JWT::encode(
     ['id' => $customer->id, 'email' => $customer->email, 'name' => $customer->name, 'iat' => time()],
-    getenv('FORUM_SECRET'), 'HS256');
+    $forumSecret, 'HS256');
 header('Location: ADDRESS?return_to=/&jwt=' . $token);
 """,
-    "Python": """import os, time, jwt  # pip install pyjwt
+    "Python": """import time, jwt  # pip install pyjwt
 
 claims = {"id": customer.id, "email": customer.email, "name": customer.name, "iat": int(time.time())}
-token = jwt.encode(claims, os.environ["FORUM_SECRET"], algorithm="HS256")
+token = jwt.encode(claims, forum_secret, algorithm="HS256")
 return redirect(f"ADDRESS?return_to=/&jwt={token}")
 """,
     "JavaScript": """const jwt = require("jsonwebtoken");  // npm install jsonwebtoken
 
 const claims = { id: customer.id, email: customer.email, name: customer.name };
-const token = jwt.sign(claims, process.env.FORUM_SECRET, { algorithm: "HS256" });  // it adds iat
+const token = jwt.sign(claims, forumSecret, { algorithm: "HS256" });  // it adds iat
 response.redirect(`ADDRESS?return_to=/&jwt=${token}`);
 """,
     "Ruby": """require "jwt"  # gem install jwt
 
 claims = { id: customer.id, email: customer.email, name: customer.name, iat: Time.now.to_i }
-token = JWT.encode(claims, ENV["FORUM_SECRET"], "HS256")
+token = JWT.encode(claims, forum_secret, "HS256")
 redirect_to "ADDRESS?return_to=/&jwt=#{token}", allow_other_host: true
 """,
 }
