@@ -20,6 +20,8 @@ FOR_ANYONE = {
     "app/sign-in/code",
     "app/sign-in/code/enter",
     "app/sign-in/second",
+    "app/sign-in/sso",
+    "app/sign-in/sso/callback",
     "app/sign-in/token",
     "app/sign-in/passkey",
     "app/sign-in/passkey/options",

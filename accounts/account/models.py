@@ -119,6 +119,9 @@ class Account(Audited):
     inactive_member_months = models.SmallIntegerField(null=True)
     # The roles whose users need a second factor (`accounts.factors`).
     second_factor_roles = ArrayField(models.TextField(), default=list, db_default=[])
+    # The domains of e-mails whose users sign in by single sign-on only, and the owner who need not (`accounts.oidc`).
+    sso_domains = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
+    sso_exempt_id = models.BigIntegerField(null=True, editable=False)
     # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
     resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     # The plan, and its limits (`accounts.plans`): the bytes of stored files, the requests per minute of each token or user, and the users of the

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.hosts.models import Host
 from accounts.hosts.names import public_url
+from core import outbound
 from core.health.checks import FAULT, OK, WARNING, Finding, register
 
 # The domains that are checked in one run, the seconds for each, and the time before its end at which a certificate should have been renewed.
@@ -46,7 +47,7 @@ def check_domains() -> Iterable[Finding]:
             end = end_of_certificate(name)
         except socket.gaierror:
             yield WARNING, f"{name} has no address"
-        except (OSError, ssl.SSLError) as error:
+        except (OSError, ssl.SSLError, outbound.OutboundError) as error:
             yield WARNING, f"{name} has no valid certificate: {type(error).__name__}"
         else:
             level = WARNING if end - timezone.now() < RENEWAL else OK
@@ -54,6 +55,9 @@ def check_domains() -> Iterable[Finding]:
 
 
 def end_of_certificate(host: str, port: int = 443) -> datetime:
+    # Tenants name these domains, so none may lead into a private network.
+    for address in outbound.resolve_host(host, port):
+        outbound.check_address(address, port)
     context = ssl.create_default_context()
     with (
         socket.create_connection((host, port), TIMEOUT) as raw,

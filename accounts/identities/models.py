@@ -1,4 +1,4 @@
-"""The names under which other systems know the users: the customers of a shop."""
+"""The names under which other systems know the users: the customers of a shop, and the people of a provider of single sign-on."""
 
 from typing import ClassVar
 
@@ -20,6 +20,7 @@ class Identity(TenantModel):
     """A user's name in another system."""
 
     SHOP: ClassVar = "shop"
+    OIDC: ClassVar = "oidc"
     MAX_SUBJECT = 255
 
     user_id = models.BigIntegerField()

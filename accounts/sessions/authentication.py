@@ -28,7 +28,7 @@ from core.db.text import is_xml_text
 from core.errors import ACCOUNT_CLOSED
 
 # Told only after the right password.
-NEEDS_TOKEN = "This user has a second factor: send an api_token as the password"  # noqa: S105  # a message
+NEEDS_TOKEN = "This user signs in with more than a password: send an api_token as the password"  # noqa: S105  # a message
 
 
 def attach_account(request: Request, user: User, account: Account, *, token_label: str | None = None) -> None:
@@ -133,7 +133,7 @@ class BasicAuthentication(BaseAuthentication):
         attempt = throttling.LoginAttempt(request, account_id, name, Way.BASIC)
         if not passwords.verify(user, password, attempt=attempt) or user is None:
             raise AuthenticationFailed
-        if user.second_factor_at is not None or user.role in user.account.second_factor_roles:
+        if user.must_use_sso or user.second_factor_at is not None or user.role in user.account.second_factor_roles:
             log_refusal(request, Way.BASIC, RefusalReason.NEEDS_TOKEN, user=user)
             raise PermissionDenied(NEEDS_TOKEN)
         attach_account(request, user, user.account)

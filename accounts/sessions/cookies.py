@@ -30,6 +30,8 @@ KNOWN_BROWSER_COOKIE = f"{settings.COOKIE_PREFIX}known"
 # Who has signed in with the first factor, and the challenge for a passkey (`accounts.second_factor`).
 FIRST_FACTOR_COOKIE = f"{settings.COOKIE_PREFIX}first-factor"
 PASSKEY_COOKIE = f"{settings.COOKIE_PREFIX}passkey"
+# What the browser keeps while the user signs in at the provider of the account (`accounts.oidc`).
+SSO_COOKIE = f"{settings.COOKIE_PREFIX}sso"
 # The API token that a user created during this visit (`accounts.tokens.pages`).
 VISIT_TOKEN_COOKIE = f"{settings.COOKIE_PREFIX}token"
 # The signed and sealed cookies that the service sets are shorter.

@@ -144,6 +144,8 @@ class Way(StrEnum):
     CONFIRMATION = "confirmation"
     # A token that a shop has signed for its customer.
     SHOP = "shop"
+    # Single sign-on with the provider of the account.
+    SSO = "sso"
     # The APIs. An accepted password is logged when it is checked, which is at most every five minutes in a process.
     BASIC = "basic"
     TOKEN = "token"  # noqa: S105  # the name of a way
@@ -158,6 +160,7 @@ class RefusalReason(StrEnum):
     WRONG_CODE = "wrong_code"
     EXPIRED_CODE = "expired_code"
     INVALID_LINK = "invalid_link"
+    NEEDS_SSO = "needs_sso"
     NEEDS_TOKEN = "needs_token"  # noqa: S105  # the name of a reason
     INVALID_PASSKEY = "invalid_passkey"  # the name of a reason
     INVALID_TOKEN = "invalid_token"  # noqa: S105  # the name of a reason

@@ -389,6 +389,12 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         colleagues = User.objects.filter(account_id=self.account_id, group_id=self.group_id)
         return Access((self.id, *colleagues.exclude(id=self.id).order_by("id").values_list("id", flat=True)))
 
+    @property
+    def must_use_sso(self) -> bool:
+        """True if the account enforces single sign-on for the user. `account` is known."""
+        domains = self.account.sso_domains
+        return bool(domains) and self.id != self.account.sso_exempt_id and self.email_key.rpartition("@")[2] in domains
+
     def link_subject(self, purpose: str) -> tuple[object, ...]:
         """Return the subject of links for the purpose (see `accounts.mail.sending`). A change of password or e-mail invalidates them."""
         return purpose, self.account_id, self.id, self.password, self.email

@@ -127,7 +127,7 @@ TABLES: dict[str, ArchivedTable] = {
         "accounts.Account",
         # New accounts have lower limits, so an import must not make an account older.
         {
-            OWN: "id prefix from_partner plan_id files_quota rate_limit team_limit second_factor_roles suspended_at suspended_reason deletion_at created_at updated_at",
+            OWN: "id prefix from_partner plan_id files_quota rate_limit team_limit sso_domains sso_exempt_id second_factor_roles suspended_at suspended_reason deletion_at created_at updated_at",
             SECRET: "partner_key",
             DERIVED: "resources_with_fields",
         },
@@ -195,7 +195,7 @@ TABLES: dict[str, ArchivedTable] = {
 
 # The other tables with rows of accounts, by the reason.
 LEFT_OUT: dict[str, str] = {
-    SECRET: "accounts_apitoken accounts_handover accounts_identity accounts_shopsignin accounts_invitation accounts_secondfactor accounts_session accounts_signincode"
+    SECRET: "accounts_apitoken accounts_handover accounts_identity accounts_oidcprovider accounts_shopsignin accounts_invitation accounts_secondfactor accounts_session accounts_signincode"
     " team_calendarfeed",
     LOG: "core_change core_follower core_idempotentanswer core_job forum_votechange team_revenuechange",
     NOTIFIED: "forum_activity forum_notification",

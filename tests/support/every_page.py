@@ -794,6 +794,7 @@ PAGES = [
     PageCase("app/account/data", "alice"),
     PageCase("app/account/archive", "alice"),
     PageCase("app/account/closing", "alice"),
+    PageCase("app/account/oidc", "alice"),
     PageCase("app/account/shop-sign-in", "alice"),
     PageCase("app/operator", "alice"),
     PageCase("app/operator/accounts/<slug:prefix>", "alice", path="/app/operator/accounts/acme"),

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from django.db import connection
 
 from accounts.account.models import Account
+from accounts.oidc.models import OIDCProvider
 from accounts.sessions.models import Session
 from accounts.shop_sign_in.models import ShopSignIn
 from accounts.sign_in.models import Handover, SignInCode
@@ -116,6 +117,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     Handover.objects.begin(session, host=host.name)
     account.identities.create(user_id=user.id, provider="shop", subject=label)
     ShopSignIn.get_or_new(account).rotate()
+    OIDCProvider(account=account, issuer="https://login.example.com", client_id=label).write(secret=label)
     account.second_factors.create(user_id=user.id, kind="passkey", name=label, key=b"key", credential_id=b"id")
     SignInCode.objects.make(account, f"{label}@example.com")
     owner = account.users.get(role=User.Role.OWNER)

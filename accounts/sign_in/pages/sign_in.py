@@ -58,6 +58,8 @@ from core.sealing import SealError, seal, unseal
 FIRST_FACTOR, FIRST_FACTOR_LIFETIME = "first factor", timedelta(minutes=10)
 # The ways after which no second factor is asked for. The session at the source of a hand-over had it.
 WITH_SECOND_FACTOR = (Way.HANDOVER, Way.SECOND_FACTOR, Way.PASSKEY)
+# The ways that an account can not forbid by enforcing single sign-on: that itself, and the ends of others that were allowed.
+WITHOUT_ENFORCEMENT = (Way.SSO, Way.HANDOVER, Way.SECOND_FACTOR)
 LANGUAGE_LIFETIME = timedelta(days=365)
 
 
@@ -79,7 +81,12 @@ def sign_in(
     At a custom domain, the session and `user` have the rights of a member. A redirect to the home page becomes one to the page at which the
     user starts. `family` is that of the session at another host from which this one is handed over, to the page that the user has chosen.
     """
-    if user.second_factor_at is not None and way not in WITH_SECOND_FACTOR:
+    user.account = request.account
+    if user.must_use_sso and way not in WITHOUT_ENFORCEMENT:
+        log_refusal(request, way, RefusalReason.NEEDS_SSO, user=user)
+        messages.error(request, _("Your organisation has you sign in with it: choose the button below."))
+        return redirect("accounts-sign-in")
+    if user.second_factor_at is not None and way not in WITH_SECOND_FACTOR and not is_verified:
         return ask_second_factor(request, response, user)
     if request.session is not None:
         request.session.end()

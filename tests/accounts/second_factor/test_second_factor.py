@@ -107,7 +107,7 @@ def test_the_password_alone_no_longer_opens_the_forum_api(acme):
     add_app(acme.bob)
     response = acme.xml(acme.bob).get("/app/users/me.xml")
     assert response.status_code == 403
-    assert "This user has a second factor: send an api_token as the password" in response.text
+    assert "This user signs in with more than a password: send an api_token as the password" in response.text
     with_token = XMLClient(acme.host, auth=("bob", acme.bob_token))
     assert with_token.get("/app/users/me.xml").status_code == 200
     # A token of another user is a wrong password.

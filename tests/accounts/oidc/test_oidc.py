@@ -1,0 +1,277 @@
+"""Single sign-on with a provider of OpenID Connect, from a draft to its enforcement."""
+
+import base64
+import hashlib
+import json
+from datetime import timedelta
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+
+import pytest
+from django.utils import timezone
+from joserfc import jwt
+from joserfc.jwk import KeySet, RSAKey
+
+from accounts.factors.models import SecondFactor
+from accounts.identities.models import Identity
+from accounts.oidc.models import OIDCProvider
+from accounts.sessions.models import Session
+from core import outbound
+from core.errors import FieldError
+from tests.support.factories import PASSWORD
+from tests.support.tables import table
+
+ISSUER = "https://login.example.com"
+PATH = "/app/account/oidc"
+KEY = RSAKey.generate_key(2048, parameters={"kid": "1"})
+BOB = {"sub": "b-1", "email": "bob@acme.example", "email_verified": True, "name": "Bob Nowak", "groups": ["team"]}
+
+
+class FakeProvider:
+    """A provider that signs in whoever `claims` describes."""
+
+    def __init__(self):
+        self.key = KEY
+        self.claims = dict(BOB)
+        self.metadata = {
+            "issuer": ISSUER,
+            "authorization_endpoint": f"{ISSUER}/authorize",
+            "token_endpoint": f"{ISSUER}/token",
+            "jwks_uri": f"{ISSUER}/keys",
+        }
+        self.requests: list[tuple[str, str, dict]] = []
+        self.challenge = self.nonce = ""
+        self.records: list[str] = []
+
+    async def fetch(self, method, url, *, account_id, headers=(), body=b"", **options):
+        self.requests.append((method, url, dict(headers)))
+        return self.answer(url, dict(headers), dict(parse_qsl(body.decode())))
+
+    def answer(self, url: str, headers: dict, form: dict) -> outbound.Response:
+        content: object = {"error": "not_found"}
+        if url.endswith("/.well-known/openid-configuration"):
+            content = self.metadata
+        elif url.endswith("/keys"):
+            content = KeySet([self.key]).as_dict(private=False)
+        elif url.endswith("/token"):
+            assert base64.b64decode(headers["Authorization"].removeprefix("Basic ")) == b"client:the-secret"
+            digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+            assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == self.challenge
+            content = {"id_token": self.sign(), "access_token": "x", "token_type": "Bearer"}
+        status = 404 if content == {"error": "not_found"} else 200
+        return outbound.Response(status, {}, json.dumps(content).encode())
+
+    def sign(self) -> str:
+        now = int(timezone.now().timestamp())
+        claims = {"iss": ISSUER, "aud": "client", "iat": now, "exp": now + 60, "nonce": self.nonce, **self.claims}
+        return jwt.encode({"alg": "RS256", "kid": "1"}, claims, KEY)
+
+    def go(self, response) -> str:
+        """Follow the redirect to the provider, and return the path to which it leads back."""
+        assert response.location.startswith(f"{ISSUER}/authorize?"), response.location
+        query = {name: values[0] for name, values in parse_qs(urlsplit(response.location).query).items()}
+        assert query["redirect_uri"] == "http://acme.example.test/app/sign-in/sso/callback"
+        assert (query["response_type"], query["code_challenge_method"]) == ("code", "S256")
+        self.challenge, self.nonce = query["code_challenge"], query["nonce"]
+        return f"/app/sign-in/sso/callback?{urlencode({'code': 'abc', 'state': query['state'], 'iss': ISSUER})}"
+
+
+@pytest.fixture
+def fake(monkeypatch) -> FakeProvider:
+    provider = FakeProvider()
+    monkeypatch.setattr("accounts.oidc.client.outbound.fetch", provider.fetch)
+
+    async def read_records(name: str) -> list[str]:
+        return provider.records if name == "_rostrum.acme.example" else []
+
+    monkeypatch.setattr("accounts.oidc.models.read_records", read_records)
+    return provider
+
+
+@pytest.fixture
+def sso(acme, fake):
+    """Return acme whose provider was tested and is on."""
+    provider = OIDCProvider(account=acme.account)
+    provider.write(issuer=ISSUER, client_id="client", secret="the-secret", group_roles={"team": "agent"})
+    values = {"tested_at": timezone.now(), "state": "on", "domains": ["acme.example"]}
+    OIDCProvider.objects.update(**values)
+    acme.provider = OIDCProvider.objects.select_related("account").get()
+    return acme
+
+
+def sign_in(acme, fake, visitor=None, target: str = "/app/roadmap"):
+    """Sign in with the provider. Return the response at the end."""
+    visitor = visitor or acme.page()
+    return visitor.get(fake.go(visitor.get(f"/app/sign-in/sso?{urlencode({'next': target})}")))
+
+
+def test_it_works(acme, fake):
+    """An owner goes from a draft to its enforcement."""
+    alice = acme.page(acme.alice)
+    form = alice.get(PATH).forms["provider"]
+    form["issuer"], form["client_id"], form["secret"] = ISSUER, "client", "the-secret"
+    form["group_roles"] = "team = agent\nboss = admin"
+    form.submit("do", value="save").follow()
+    # A draft is offered to nobody.
+    assert "with your organisation" not in acme.page().get("/app/sign-in").text
+    acme.page().get("/app/sign-in/sso", status=404)
+    acme.page(acme.bob).get("/app/sign-in/sso?test", status=404)
+    form = alice.get(PATH).forms["state"]
+    form["state"] = "on"
+    assert "before a successful test" in form.submit("do", value="state", status=422).text
+    fake.claims = {"sub": "a-1", "email": "alice@acme.example", "email_verified": True, "groups": ["boss"]}
+    page = alice.get(fake.go(alice.get("/app/sign-in/sso?test"))).follow()
+    assert "alice@acme.example" in page.text
+    assert "give the role admin" in " ".join(page.text.split())
+    assert Identity.objects.count() == 0
+    form = page.forms["domain"]
+    form["domain"] = "elsewhere.example"
+    assert "Does not have the record yet" in form.submit("do", value="domain", status=422).text
+    form["domain"] = "acme.example"
+    fake.records = [f"rostrum-domain={OIDCProvider.objects.get().token}"]
+    page = form.submit("do", value="domain").follow()
+    page.forms["state"]["state"] = "on"
+    page.forms["state"].submit("do", value="state")
+    fake.claims = dict(BOB)
+    assert "with your organisation" in acme.page().get("/app/sign-in").text
+    assert sign_in(acme, fake).location == "/app/roadmap"
+    assert Session.objects.latest("id").user_id == acme.bob.id
+    # Nobody can enforce it who would be locked out with it.
+    form = alice.get(PATH).forms["state"]
+    form["state"] = "enforced"
+    assert "a password and a second factor" in form.submit("do", value="state", status=422).text
+    type(acme.alice).objects.filter(pk=acme.alice.pk).update(second_factor_at=timezone.now())
+    form.submit("do", value="state")
+    acme.account.refresh_from_db()
+    assert (acme.account.sso_domains, acme.account.sso_exempt_id) == (["acme.example"], acme.alice.id)
+    entries = acme.account.audit_entries.filter(action_group="oidc")
+    assert "the-secret" not in str(list(entries.values_list("details", flat=True)))
+
+
+def enforce(acme) -> None:
+    acme.account.sso_domains, acme.account.sso_exempt_id = ["acme.example"], acme.alice.id
+    acme.account.save()
+
+
+def test_enforcement_leaves_no_other_way(sso, fake):
+    enforce(sso)
+    form = sso.page().get("/app/sign-in").forms["sign-in"]
+    form["login"], form["password"] = "bob", PASSWORD
+    response = form.submit()
+    assert response.location == "/app/sign-in"
+    assert "Your organisation has you sign in" in response.follow().text
+    assert sso.xml(sso.bob).get("/app/users/me.xml").status_code == 403
+    assert sso.json().get("/app/clients.json").status_code == 200
+    assert Session.objects.count() == 0
+    assert sign_in(sso, fake).location == "/app/roadmap"
+    # The owner who has enforced it, and members with other e-mails.
+    sso.account.users.filter(login="carol").update(email_key="carol@home.example")
+    for login in ("alice", "carol"):
+        form = sso.page().get("/app/sign-in").forms["sign-in"]
+        form["login"], form["password"] = login, PASSWORD
+        assert form.submit().location != "/app/sign-in", login
+
+
+def test_a_new_person_joins_with_the_role_of_the_group(sso, fake):
+    fake.claims = {**BOB, "sub": "d-1", "email": "dan@acme.example", "name": "Dan"}
+    sign_in(sso, fake)
+    dan = sso.account.users.get(email="dan@acme.example")
+    assert (dan.role, dan.name, dan.has_usable_password()) == ("agent", "Dan", False)
+    # The group is gone at the next sign-in, and so is the e-mail: the subject stays.
+    fake.claims |= {"groups": [], "email": "other@acme.example"}
+    sign_in(sso, fake)
+    dan.refresh_from_db()
+    assert (dan.role, dan.email) == ("member", "dan@acme.example")
+    assert Identity.objects.get().user_id == dan.id
+
+
+def test_an_owner_keeps_the_role(sso, fake):
+    fake.claims |= {"sub": "a-1", "email": "alice@acme.example"}
+    sign_in(sso, fake)
+    sso.alice.refresh_from_db()
+    assert sso.alice.role == "owner"
+
+
+def test_a_second_factor_is_asked_for_unless_the_provider_does(sso, fake):
+    SecondFactor.objects.filter(user_id=sso.bob.id).delete()
+    type(sso.bob).objects.filter(pk=sso.bob.pk).update(second_factor_at=timezone.now())
+    assert sign_in(sso, fake).location == "/app/sign-in/second"
+    OIDCProvider.objects.update(trusts_factors=True)
+    assert sign_in(sso, fake).location == "/app/roadmap"
+    assert Session.objects.latest("id").is_verified
+
+
+@table(
+    ("claims", "message"),
+    [
+        ({"email_verified": False}, "does not say that your e-mail is verified"),
+        ({"email": None}, "does not say that your e-mail is verified"),
+        ({"email": "bob@elsewhere.example"}, "is of no domain of this account"),
+        ({"iss": "https://evil.example"}, "for another service, another browser or another time"),
+        ({"aud": "other"}, "for another service, another browser or another time"),
+        ({"aud": ["client", "other"]}, "for another service, another browser or another time"),
+        ({"nonce": "x"}, "for another service, another browser or another time"),
+        ({"exp": 1}, "for another service, another browser or another time"),
+        ({"iat": 9**11}, "for another service, another browser or another time"),
+        ({"sub": ""}, "for another service, another browser or another time"),
+        ({"sub": 7}, "for another service, another browser or another time"),
+    ],
+)
+def test_it_rejects_claims(sso, fake, claims, message):
+    fake.claims = {**BOB, **claims}
+    visitor = sso.page()
+    response = sign_in(sso, fake, visitor)
+    assert response.location == "/app/sign-in"
+    assert message in visitor.get("/app/sign-in").text.replace("&#39;", "'")
+    assert Session.objects.count() == 0
+
+
+def test_it_rejects_the_signature_of_another_key(sso, fake):
+    fake.key = RSAKey.generate_key(2048, parameters={"kid": "1"})
+    assert sign_in(sso, fake).location == "/app/sign-in"
+    assert Session.objects.count() == 0
+
+
+def test_it_rejects_the_answer_in_another_browser(sso, fake):
+    path = fake.go(sso.page().get("/app/sign-in/sso"))
+    assert sso.page().get(path).location == "/app/sign-in"
+    visitor = sso.page()
+    path = fake.go(visitor.get("/app/sign-in/sso"))
+    assert visitor.get(path.replace("state=", "state=x")).location == "/app/sign-in"
+    assert visitor.get(path.replace("login.example", "evil.example")).location == "/app/sign-in"
+    assert Session.objects.count() == 0
+
+
+def test_it_rejects_a_provider_that_names_another_issuer(acme, fake):
+    fake.metadata["issuer"] = "https://evil.example"
+    form = acme.page(acme.alice).get(PATH).forms["provider"]
+    form["issuer"], form["client_id"], form["secret"] = ISSUER, "client", "the-secret"
+    assert "names another issuer" in form.submit("do", value="save", status=422).text
+
+
+@table("url", ["http://127.0.0.1:1", "https://10.0.0.1", "https://[::1]"])
+def test_it_rejects_private_addresses(acme, url):
+    form = acme.page(acme.alice).get(PATH).forms["provider"]
+    form["issuer"], form["client_id"] = url, "client"
+    assert "does not answer" in form.submit("do", value="save", status=422).text
+
+
+def test_a_change_of_the_provider_begins_anew(sso, fake):
+    sign_in(sso, fake)
+    sso.provider.write(issuer="https://other.example")
+    assert (sso.provider.state, sso.provider.tested_at, Identity.objects.count()) == ("draft", None, 0)
+    with pytest.raises(FieldError, match="before a successful test"):
+        sso.provider.change_state("on", by=sso.alice)
+
+
+def test_keys_are_read_once_a_day(sso, fake):
+    sign_in(sso, fake)
+    number = len(fake.requests)
+    sign_in(sso, fake)
+    assert len(fake.requests) == number + 1
+    OIDCProvider.objects.update(fetched_at=timezone.now() - timedelta(days=2))
+    sign_in(sso, fake)
+    assert len(fake.requests) == number + 4
+
+
+def test_only_owners_see_the_settings(acme):
+    assert acme.page(acme.bob).get(PATH, expect_errors=True).status_code == 403
