@@ -837,6 +837,8 @@ CREATE TABLE public.accounts_account (
     rate_limit integer,
     team_limit integer,
     plan_id bigint,
+    sso_domains text[] DEFAULT '{}'::text[] NOT NULL,
+    sso_exempt_id bigint,
     CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
 );
 
@@ -1001,6 +1003,26 @@ CREATE TABLE public.accounts_invitation (
 );
 ALTER TABLE ONLY public.accounts_invitation ALTER COLUMN account_id SET (n_distinct=2);
 
+CREATE TABLE public.accounts_oidcprovider (
+    account_id bigint NOT NULL,
+    issuer character varying(500) NOT NULL,
+    client_identifier character varying(500) NOT NULL,
+    client_secret text NOT NULL,
+    state character varying(20) NOT NULL,
+    domains character varying(255)[] NOT NULL,
+    token uuid NOT NULL,
+    groups_claim character varying(255) NOT NULL,
+    group_roles jsonb NOT NULL,
+    default_role character varying(20) NOT NULL,
+    trusts_factors boolean NOT NULL,
+    tested_at timestamp with time zone,
+    tested_claims jsonb,
+    metadata jsonb NOT NULL,
+    keys jsonb NOT NULL,
+    fetched_at timestamp with time zone
+);
+ALTER TABLE ONLY public.accounts_oidcprovider ALTER COLUMN account_id SET (n_distinct=2);
+
 CREATE TABLE public.accounts_pipeline (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -1039,7 +1061,7 @@ CREATE TABLE public.accounts_secondfactor (
     kind character varying(255) NOT NULL,
     name character varying(255) NOT NULL,
     key bytea NOT NULL,
-    credential_id bytea,
+    credential_key bytea,
     counter bigint NOT NULL,
     created_at timestamp with time zone NOT NULL,
     last_used_at timestamp with time zone,
@@ -1072,6 +1094,7 @@ CREATE TABLE public.accounts_shopsignin (
     public_key text NOT NULL,
     refusals jsonb NOT NULL
 );
+ALTER TABLE ONLY public.accounts_shopsignin ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.accounts_signincode (
     account_id bigint NOT NULL,
@@ -2380,11 +2403,11 @@ ALTER TABLE ONLY public.accounts_identity
 ALTER TABLE ONLY public.accounts_invitation
     ADD CONSTRAINT accounts_invitation_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.accounts_oidcprovider
+    ADD CONSTRAINT accounts_oidcprovider_pkey PRIMARY KEY (account_id);
+
 ALTER TABLE ONLY public.accounts_pipeline
     ADD CONSTRAINT accounts_pipeline_pkey PRIMARY KEY (account_id, id);
-
-ALTER TABLE ONLY public.accounts_plan
-    ADD CONSTRAINT accounts_plan_name_key UNIQUE (name);
 
 ALTER TABLE ONLY public.accounts_plan
     ADD CONSTRAINT accounts_plan_pkey PRIMARY KEY (id);
@@ -2617,6 +2640,9 @@ ALTER TABLE ONLY public.core_periodictime
 ALTER TABLE ONLY public.accounts_pipeline
     ADD CONSTRAINT pipeline_name_key_unique UNIQUE (account_id, name_key);
 
+ALTER TABLE ONLY public.accounts_plan
+    ADD CONSTRAINT plan_name_unique UNIQUE (name);
+
 ALTER TABLE ONLY public.forum_proxyvote
     ADD CONSTRAINT proxyvote_client_unique UNIQUE (account_id, post_id, client_id);
 
@@ -2724,8 +2750,6 @@ ALTER TABLE ONLY public.webhooks_delivery
 
 ALTER TABLE ONLY public.webhooks_endpoint
     ADD CONSTRAINT webhooks_endpoint_pkey PRIMARY KEY (account_id, id);
-
-CREATE INDEX accounts_plan_name_f30c5d84_like ON public.accounts_plan USING btree (name varchar_pattern_ops);
 
 CREATE UNIQUE INDEX activity_new_post_unique ON public.forum_activity USING btree (account_id, post_id) WHERE ((kind)::text = 'new_post'::text);
 
@@ -3115,7 +3139,7 @@ CREATE INDEX revenue_change_of_account ON public.team_revenuechange USING btree 
 
 CREATE INDEX savedview_shared ON public.team_savedview USING btree (account_id, resource, "position", id) WHERE shared;
 
-CREATE UNIQUE INDEX secondfactor_credential_unique ON public.accounts_secondfactor USING btree (account_id, credential_id) WHERE (credential_id IS NOT NULL);
+CREATE UNIQUE INDEX secondfactor_credential_unique ON public.accounts_secondfactor USING btree (account_id, credential_key) WHERE (credential_key IS NOT NULL);
 
 CREATE INDEX secondfactor_of_user ON public.accounts_secondfactor USING btree (account_id, user_id, kind);
 
@@ -3462,11 +3486,17 @@ ALTER TABLE ONLY public.accounts_invitation
 ALTER TABLE ONLY public.accounts_invitation
     ADD CONSTRAINT accounts_invitation_invited_by_id_fk FOREIGN KEY (account_id, invited_by_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.accounts_oidcprovider
+    ADD CONSTRAINT accounts_oidcprovide_account_id_2d3299ba_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
 ALTER TABLE ONLY public.accounts_pipeline
     ADD CONSTRAINT accounts_pipeline_account_id_f5bf396e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.accounts_secondfactor
     ADD CONSTRAINT accounts_secondfacto_account_id_f322ed99_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_secondfactor
+    ADD CONSTRAINT accounts_secondfactor_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.accounts_session
     ADD CONSTRAINT accounts_session_account_id_13077c3e_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

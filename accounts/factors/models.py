@@ -60,9 +60,9 @@ class SecondFactorQuerySet(models.QuerySet["SecondFactor"]):
         if user.second_factors.passkeys().count() >= SecondFactor.MAX_PASSKEYS:
             raise FieldError("name", _("There are as many passkeys as there may be (20): remove one first"))
         id, account_id = credential.credential_id, user.account_id
-        if self.filter(account_id=account_id, credential_id=id).exists():
+        if self.filter(account_id=account_id, credential_key=id).exists():
             raise FieldError("name", _("This passkey is added already"))
-        values = {"name": name, "key": bytes(credential), "credential_id": id, "counter": counter}
+        values = {"name": name, "key": bytes(credential), "credential_key": id, "counter": counter}
         self.create(account_id=account_id, user_id=user.id, kind=SecondFactor.Kind.PASSKEY, **values)
         user.second_factors.record_change("passkey_added", user)
 
@@ -157,7 +157,7 @@ class SecondFactor(TenantModel):
     name = models.CharField(max_length=255, blank=True, default="")
     # The sealed secret of an app, the public key of a passkey with its id, or the digest of a recovery code.
     key = models.BinaryField()
-    credential_id = models.BinaryField(null=True)
+    credential_key = models.BinaryField(null=True)
     # The last period of an app whose code was used, or the counter of a passkey.
     counter = models.BigIntegerField(default=0)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
@@ -169,8 +169,8 @@ class SecondFactor(TenantModel):
         default_related_name = "second_factors"
         constraints = [
             models.UniqueConstraint(
-                fields=["account", "credential_id"],
-                condition=Q(credential_id__isnull=False),
+                fields=["account", "credential_key"],
+                condition=Q(credential_key__isnull=False),
                 name="secondfactor_credential_unique",
             )
         ]

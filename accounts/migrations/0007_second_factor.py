@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
                 ),
                 ("name", models.CharField(blank=True, default="", max_length=255)),
                 ("key", models.BinaryField()),
-                ("credential_id", models.BinaryField(null=True)),
+                ("credential_key", models.BinaryField(null=True)),
                 ("counter", models.BigIntegerField(default=0)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
                 ("last_used_at", models.DateTimeField(editable=False, null=True)),
@@ -77,6 +77,7 @@ class Migration(migrations.Migration):
             sql=[
                 "ALTER TABLE accounts_secondfactor ALTER COLUMN account_id SET (n_distinct=2)",
                 "CREATE TRIGGER take_id BEFORE INSERT ON accounts_secondfactor FOR EACH ROW WHEN (new.id IS NULL) EXECUTE FUNCTION account_ids.take()",
+                "ALTER TABLE accounts_secondfactor ADD CONSTRAINT accounts_secondfactor_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES accounts_user(account_id, id) ON DELETE CASCADE",
             ],
             reverse_sql=[],
         ),
@@ -87,8 +88,8 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name="secondfactor",
             constraint=models.UniqueConstraint(
-                condition=models.Q(("credential_id__isnull", False)),
-                fields=("account", "credential_id"),
+                condition=models.Q(("credential_key__isnull", False)),
+                fields=("account", "credential_key"),
                 name="secondfactor_credential_unique",
             ),
         ),

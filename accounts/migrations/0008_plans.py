@@ -39,17 +39,18 @@ class Migration(migrations.Migration):
             name="Plan",
             fields=[
                 ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("name", models.CharField(max_length=255, unique=True)),
+                ("name", models.CharField(max_length=255)),
                 ("rate_limit", models.IntegerField(blank=True, null=True)),
                 ("files_quota", models.BigIntegerField(blank=True, null=True)),
                 ("team_limit", models.IntegerField(blank=True, null=True)),
             ],
             options={
                 "constraints": [
+                    models.UniqueConstraint(fields=("name",), name="plan_name_unique"),
                     models.CheckConstraint(
                         condition=models.Q(("rate_limit__gt", 0), ("rate_limit", None), _connector="OR"),
                         name="plan_rate_limit_positive",
-                    )
+                    ),
                 ],
             },
         ),

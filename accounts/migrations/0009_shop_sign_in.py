@@ -85,4 +85,7 @@ class Migration(migrations.Migration):
             model_name="identity",
             constraint=models.UniqueConstraint(fields=("account", "provider", "subject"), name="identity_unique"),
         ),
+        migrations.RunSQL(
+            "ALTER TABLE accounts_shopsignin ALTER COLUMN account_id SET (n_distinct=2)", migrations.RunSQL.noop
+        ),
     ]

@@ -27,7 +27,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("issuer", models.CharField(max_length=500)),
-                ("client_id", models.CharField(max_length=500)),
+                ("client_identifier", models.CharField(max_length=500)),
                 ("client_secret", models.TextField(default="")),
                 (
                     "state",
@@ -73,5 +73,8 @@ class Migration(migrations.Migration):
             model_name="account",
             name="sso_exempt_id",
             field=models.BigIntegerField(editable=False, null=True),
+        ),
+        migrations.RunSQL(
+            "ALTER TABLE accounts_oidcprovider ALTER COLUMN account_id SET (n_distinct=2)", migrations.RunSQL.noop
         ),
     ]

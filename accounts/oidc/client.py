@@ -78,7 +78,7 @@ def begin(provider: OIDCProvider, redirect_uri: str) -> tuple[str, dict[str, str
     challenge = base64.urlsafe_b64encode(hashlib.sha256(kept["verifier"].encode()).digest()).decode().rstrip("=")
     query = {
         "response_type": "code",
-        "client_id": provider.client_id,
+        "client_id": provider.client_identifier,
         "redirect_uri": redirect_uri,
         "scope": "openid email profile",
         "state": kept["state"],
@@ -101,10 +101,10 @@ def finish(provider: OIDCProvider, code: str, kept: dict[str, str], redirect_uri
     headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
     methods = provider.metadata.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
     if "client_secret_basic" in methods:
-        credentials = f"{quote(provider.client_id, safe='')}:{quote(provider.secret, safe='')}"
+        credentials = f"{quote(provider.client_identifier, safe='')}:{quote(provider.secret, safe='')}"
         headers.append(("Authorization", f"Basic {base64.b64encode(credentials.encode()).decode()}"))
     else:
-        form |= {"client_id": provider.client_id, "client_secret": provider.secret}
+        form |= {"client_id": provider.client_identifier, "client_secret": provider.secret}
     url, body = provider.metadata["token_endpoint"], urlencode(form).encode()
     answer = fetch(provider, "POST", url, headers=headers, body=body)
     claims = read_id_token(provider, str(answer.get("id_token", "")))
@@ -132,8 +132,8 @@ def check_claims(provider: OIDCProvider, claims: dict[str, Any], nonce: str) -> 
     subject, expires, issued = claims.get("sub"), claims.get("exp"), claims.get("iat")
     is_valid = (
         claims.get("iss") == provider.issuer
-        and provider.client_id in audiences
-        and (len(audiences) == 1 or claims.get("azp") == provider.client_id)
+        and provider.client_identifier in audiences
+        and (len(audiences) == 1 or claims.get("azp") == provider.client_identifier)
         and claims.get("nonce") == nonce
         and isinstance(subject, str)
         and 0 < len(subject) <= Identity.MAX_SUBJECT

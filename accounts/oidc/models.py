@@ -42,7 +42,7 @@ class OIDCProvider(Audited):
     audit_group = "oidc"
     audited = (
         "issuer",
-        "client_id",
+        "client_identifier",
         "state",
         "domains",
         "groups_claim",
@@ -53,7 +53,7 @@ class OIDCProvider(Audited):
 
     account = models.OneToOneField(Account, models.CASCADE, primary_key=True, related_name="oidc_provider")
     issuer = models.CharField(max_length=500)
-    client_id = models.CharField(max_length=500)
+    client_identifier = models.CharField(max_length=500)
     client_secret = models.TextField(default="")
     state = models.CharField(max_length=20, choices=State.choices, default=State.DRAFT)
     # The domains of e-mails that the account has proven, and the value of the DNS record that proves them.
@@ -92,7 +92,9 @@ class OIDCProvider(Audited):
     @transaction.atomic(savepoint=False)
     def write(self, *, secret: str = "", **values: Any) -> None:
         """Save the settings. A change of the provider makes it a draft again, which has to be tested."""
-        is_other = any(values.get(name, getattr(self, name)) != getattr(self, name) for name in ("issuer", "client_id"))
+        is_other = any(
+            values.get(name, getattr(self, name)) != getattr(self, name) for name in ("issuer", "client_identifier")
+        )
         for name, value in values.items():
             setattr(self, name, value)
         if secret:

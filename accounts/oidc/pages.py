@@ -143,7 +143,7 @@ class ProviderForm(Form):
             "The address of the provider, such as https://login.example.com or https://accounts.google.com."
         ),
     )
-    client_id = forms.CharField(label=gettext_lazy("Client id"), max_length=500)
+    client_identifier = forms.CharField(label=gettext_lazy("Client id"), max_length=500)
     secret = forms.CharField(
         label=gettext_lazy("Client secret"),
         max_length=500,
@@ -172,7 +172,7 @@ class ProviderForm(Form):
     )
 
     def __init__(self, data: QueryDict | None = None, *, provider: OIDCProvider) -> None:
-        names = ("issuer", "client_id", "groups_claim", "default_role", "trusts_factors")
+        names = ("issuer", "client_identifier", "groups_claim", "default_role", "trusts_factors")
         lines = "\n".join(f"{group} = {role}" for group, role in provider.group_roles.items())
         super().__init__(data, initial={**{name: getattr(provider, name) for name in names}, "group_roles": lines})
 

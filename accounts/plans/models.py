@@ -18,7 +18,7 @@ LIMITS = ("rate_limit", "files_quota", "team_limit")
 class Plan(models.Model):
     """A named set of limits."""
 
-    name = models.CharField(max_length=255, unique=True)
+    name = models.CharField(max_length=255)
     # Requests per minute of each token or user, bytes of stored files, and users of the team.
     rate_limit = models.IntegerField(null=True, blank=True)
     files_quota = models.BigIntegerField(null=True, blank=True)
@@ -26,9 +26,10 @@ class Plan(models.Model):
 
     class Meta:
         constraints = [
+            models.UniqueConstraint(fields=["name"], name="plan_name_unique"),
             models.CheckConstraint(
                 condition=models.Q(rate_limit__gt=0) | models.Q(rate_limit=None), name="plan_rate_limit_positive"
-            )
+            ),
         ]
 
     def __str__(self) -> str:

@@ -80,7 +80,7 @@ def authenticate(request: PageRequest, text: str, user: User | None = None) -> U
     """
     try:
         response = AuthenticationResponse.from_dict(_parse(text))
-        rows = request.account.second_factors.passkeys().filter(credential_id=response.raw_id)
+        rows = request.account.second_factors.passkeys().filter(credential_key=response.raw_id)
         row: SecondFactor | None = rows.select_related("user").first()
         if row is None or not row.user.is_active or (user is not None and row.user_id != user.id):
             return None

@@ -28,7 +28,7 @@ NO_ALIAS = [
     "default",
 ]
 # The statements that find the account of a request: that of a host, that of a token, and whether a host is taken.
-LOOK_UPS = re.compile(r"accounts_apitoken\.digest = %s|accounts_host\.name = %s")
+LOOK_UPS = re.compile(r"accounts_apitoken\.digest = %s|accounts_host\.name (?:= %s|IN)")
 # The end of a comparison with a column, which may be in a row such as `(account_id, id) = (%s, %s)`.
 EQUALS = r"(?:, [\w.]+\))?(?:::\w+)? ?(?:=|IN\b|IS NOT DISTINCT FROM\b)"
 

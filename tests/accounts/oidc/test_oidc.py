@@ -91,7 +91,7 @@ def fake(monkeypatch) -> FakeProvider:
 def sso(acme, fake):
     """Return acme whose provider was tested and is on."""
     provider = OIDCProvider(account=acme.account)
-    provider.write(issuer=ISSUER, client_id="client", secret="the-secret", group_roles={"team": "agent"})
+    provider.write(issuer=ISSUER, client_identifier="client", secret="the-secret", group_roles={"team": "agent"})
     values = {"tested_at": timezone.now(), "state": "on", "domains": ["acme.example"]}
     OIDCProvider.objects.update(**values)
     acme.provider = OIDCProvider.objects.select_related("account").get()
@@ -108,7 +108,7 @@ def test_it_works(acme, fake):
     """An owner goes from a draft to its enforcement."""
     alice = acme.page(acme.alice)
     form = alice.get(PATH).forms["provider"]
-    form["issuer"], form["client_id"], form["secret"] = ISSUER, "client", "the-secret"
+    form["issuer"], form["client_identifier"], form["secret"] = ISSUER, "client", "the-secret"
     form["group_roles"] = "team = agent\nboss = admin"
     form.submit("do", value="save").follow()
     # A draft is offered to nobody.
@@ -244,14 +244,14 @@ def test_it_rejects_the_answer_in_another_browser(sso, fake):
 def test_it_rejects_a_provider_that_names_another_issuer(acme, fake):
     fake.metadata["issuer"] = "https://evil.example"
     form = acme.page(acme.alice).get(PATH).forms["provider"]
-    form["issuer"], form["client_id"], form["secret"] = ISSUER, "client", "the-secret"
+    form["issuer"], form["client_identifier"], form["secret"] = ISSUER, "client", "the-secret"
     assert "names another issuer" in form.submit("do", value="save", status=422).text
 
 
 @table("url", ["http://127.0.0.1:1", "https://10.0.0.1", "https://[::1]"])
 def test_it_rejects_private_addresses(acme, url):
     form = acme.page(acme.alice).get(PATH).forms["provider"]
-    form["issuer"], form["client_id"] = url, "client"
+    form["issuer"], form["client_identifier"] = url, "client"
     assert "does not answer" in form.submit("do", value="save", status=422).text
 
 

@@ -85,7 +85,8 @@ def test_a_customer_with_the_email_of_a_member_is_this_member(shop):
 def test_it_rejects_a_token(shop, claims, options, reason):
     response = visit(shop, sign(shop.secret, {**DAN, **claims}, **options))
     assert response.location == "/app/sign-in?next=%2F"
-    assert reasons(shop) == [reason]
+    # A second may have passed.
+    assert [text.replace("91 ", "90 ").replace("-29 ", "-30 ") for text in reasons(shop)] == [reason]
     assert Session.objects.count() == 0
     assert shop.account.audit_entries.latest("id").action == "sign_in.failed"
 

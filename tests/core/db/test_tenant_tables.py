@@ -226,6 +226,7 @@ GLOBAL_TABLES = {
     "accounts_account",
     "accounts_accountinvitation",
     "accounts_formerprefix",
+    "accounts_plan",
     "core_ratecount",
     "core_heartbeat",
     "core_job",
