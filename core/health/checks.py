@@ -96,7 +96,7 @@ def check_clock() -> Iterable[Finding]:
 
 def check_workers() -> Iterable[Finding]:
     ages = heartbeat_ages()
-    yield (OK, f"{len(ages)} workers are alive") if ages else (FAULT, "no worker runs: no e-mails, no webhooks")
+    yield (OK, f"workers alive: {len(ages)}") if ages else (FAULT, "no worker runs: no e-mails, no webhooks")
 
 
 def check_jobs() -> Iterable[Finding]:
