@@ -1092,6 +1092,7 @@ CREATE TABLE public.accounts_shopsignin (
     previous_secret text NOT NULL,
     previous_until timestamp with time zone,
     public_key text NOT NULL,
+    trusts_emails boolean NOT NULL,
     refusals jsonb NOT NULL
 );
 ALTER TABLE ONLY public.accounts_shopsignin ALTER COLUMN account_id SET (n_distinct=2);

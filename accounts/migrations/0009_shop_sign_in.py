@@ -28,6 +28,7 @@ class Migration(migrations.Migration):
                 ("previous_secret", models.TextField(default="")),
                 ("previous_until", models.DateTimeField(null=True)),
                 ("public_key", models.TextField(default="")),
+                ("trusts_emails", models.BooleanField(default=False)),
                 ("refusals", models.JSONField(default=list)),
             ],
             options={

@@ -26,6 +26,11 @@ CACHED_FOR = timedelta(hours=24)
 # Seconds by which the clocks may differ.
 LEEWAY = 60
 MAX_BODY_BYTES = 200_000
+OPTIONAL_METADATA = (
+    "userinfo_endpoint",
+    "token_endpoint_auth_methods_supported",
+    "authorization_response_iss_parameter_supported",
+)
 ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
 
 
@@ -64,7 +69,7 @@ def discover(provider: OIDCProvider, *, is_fresh: bool = False) -> None:
         raise ProviderError(_("The document of the provider names another issuer."))
     for name in ENDPOINTS:
         outbound.check_url(str(metadata.get(name)))
-    provider.metadata = {name: metadata.get(name) for name in (*ENDPOINTS, "token_endpoint_auth_methods_supported")}
+    provider.metadata = {name: metadata.get(name) for name in (*ENDPOINTS, *OPTIONAL_METADATA)}
     provider.keys = {"keys": fetch(provider, "GET", metadata["jwks_uri"]).get("keys", [])}
     provider.fetched_at = timezone.now()
     columns = {name: getattr(provider, name) for name in ("metadata", "keys", "fetched_at")}
@@ -109,6 +114,13 @@ def finish(provider: OIDCProvider, code: str, kept: dict[str, str], redirect_uri
     answer = fetch(provider, "POST", url, headers=headers, body=body)
     claims = read_id_token(provider, str(answer.get("id_token", "")))
     check_claims(provider, claims, kept["nonce"])
+    userinfo = provider.metadata.get("userinfo_endpoint")
+    if "email" not in claims and userinfo:
+        # Some providers keep the e-mail out of the token.
+        headers = [("Authorization", f"Bearer {answer.get('access_token')}"), ("Accept", "application/json")]
+        further = fetch(provider, "GET", str(userinfo), headers=headers)
+        if further.get("sub") == claims["sub"]:
+            claims = {**further, **claims}
     return claims
 
 

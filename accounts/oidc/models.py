@@ -118,7 +118,8 @@ class OIDCProvider(Audited):
                 raise FieldError(
                     "state", _("needs you to have a password and a second factor, with which you can always come in")
                 )
-            self.account.sso_exempt_id = by.id
+            if self.state != self.State.ENFORCED:
+                self.account.sso_exempt_id = by.id
         self.state = state
         self.save()
         self.apply()

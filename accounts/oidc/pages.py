@@ -80,9 +80,10 @@ class FinishSSO(Page):
 
     def get(self, request: PageRequest) -> HttpResponse:
         provider, kept = find_provider(request), self.read_cookie()
-        if kept is None or not hmac.compare_digest(request.GET.get("state", ""), kept["state"]):
+        if kept is None or not hmac.compare_digest(request.GET.get("state", "").encode(), kept["state"].encode()):
             return self.refuse(_("The sign-in took too long, or began in another browser. Try again."))
-        if request.GET.get("iss", provider.issuer) != provider.issuer:
+        is_named = bool(provider.metadata.get("authorization_response_iss_parameter_supported"))
+        if request.GET.get("iss", "" if is_named else provider.issuer) != provider.issuer:
             return self.refuse(_("The answer is from another sign-in service."))
         if "code" not in request.GET:
             return self.refuse(
@@ -90,7 +91,7 @@ class FinishSSO(Page):
             )
         try:
             claims = finish(provider, request.GET["code"][:4000], kept, redirect_uri(request))
-        except ProviderError as error:
+        except (ProviderError, FieldErrors) as error:
             return self.refuse(str(error), is_test=bool(kept["test"]))
         return self.end_test(provider, claims) if kept["test"] else self.sign_in(provider, claims, str(kept["next"]))
 

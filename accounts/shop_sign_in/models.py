@@ -44,7 +44,7 @@ class TokenRefused(Exception):
 class ShopSignIn(Audited):
     """The keys with which the shop of an account signs its tokens: a secret, a public key of Ed25519, or both."""
 
-    audit_group, audited = "shop_sign_in", ("secret", "public_key")
+    audit_group, audited = "shop_sign_in", ("secret", "public_key", "trusts_emails")
     audit_hidden = ("secret",)
     # The time in which the former secret is valid after it was replaced.
     OVERLAP = timedelta(hours=24)
@@ -55,6 +55,8 @@ class ShopSignIn(Audited):
     previous_secret = models.TextField(default="")
     previous_until = models.DateTimeField(null=True)
     public_key = models.TextField(default="")
+    # True if the account says that the shop verifies the e-mails of its customers.
+    trusts_emails = models.BooleanField(default=False)
     # The last refused tokens: the time and the reason of each, for the developer of the shop.
     refusals = models.JSONField(default=list)
 
@@ -81,15 +83,16 @@ class ShopSignIn(Audited):
         self.save()
 
     @transaction.atomic(savepoint=False)
-    def set_public_key(self, text: str) -> None:
-        """Set the public key, a PEM, or remove it with "". Raise FieldError for another text."""
+    def write(self, *, public_key: str, trusts_emails: bool) -> None:
+        """Set the public key, a PEM, or remove it with "", and whether the shop verifies e-mails. Raise FieldError for another key."""
+        text = public_key
         try:
             is_valid = not text or OKPKey.import_key(text.strip()).as_dict(private=False).get("crv") == "Ed25519"
         except (JoseError, ValueError, TypeError):
             is_valid = False
         if not is_valid or "PRIVATE" in text:
             raise FieldError("public_key", _("is not a public key of Ed25519 in the PEM format"))
-        self.public_key = text.strip()
+        self.public_key, self.trusts_emails = text.strip(), trusts_emails
         self.save()
 
     def note_refusal(self, reason: str) -> None:
@@ -137,6 +140,8 @@ class ShopSignIn(Audited):
             raise TokenRefused("the token was used already")
         user = Identity.objects.find_user(self.account_id, Identity.SHOP, subject)
         is_known = user is not None
+        if user is None and not self.trusts_emails:
+            raise TokenRefused("the settings do not say that the shop verifies the e-mails of its customers")
         if user is None:
             user = User.objects.find_or_join(site, email=email, name=name, language=language)
         if user is None or not user.is_active:

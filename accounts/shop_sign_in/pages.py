@@ -52,7 +52,7 @@ class SignInFromShop(Page):
         return sign_in(request, redirect(target), found[-1], way=Way.SHOP)
 
 
-class PublicKeyForm(Form):
+class ShopKeysForm(Form):
     public_key = forms.CharField(
         label=gettext_lazy("Public key"),
         max_length=2000,
@@ -60,6 +60,13 @@ class PublicKeyForm(Form):
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false"}),
         help_text=gettext_lazy(
             "A key of Ed25519 in the PEM format, in place of a secret. The private key stays in the shop."
+        ),
+    )
+    trusts_emails = forms.BooleanField(
+        label=gettext_lazy("My shop verifies the e-mails of its customers"),
+        required=False,
+        help_text=gettext_lazy(
+            "Otherwise nobody comes in with a first token: somebody could use the e-mail of another member."
         ),
     )
 
@@ -80,7 +87,7 @@ class ShopSignInPage(SettingsPage, ConfirmedPage):
         keys = ShopSignIn.get_or_new(self.request.account)
         return self.render(
             keys=keys,
-            form=form or PublicKeyForm(initial={"public_key": keys.public_key}),
+            form=form or ShopKeysForm(initial={"public_key": keys.public_key, "trusts_emails": keys.trusts_emails}),
             secret=secret,
             address=public_url(self.request.account.prefix) + reverse("accounts-shop-token"),
             examples=EXAMPLES,
@@ -92,11 +99,9 @@ class ShopSignInPage(SettingsPage, ConfirmedPage):
         return self.show(secret=in_transaction(keys.rotate))
 
     def save_key(self, request: UserRequest) -> HttpResponse:
-        form = PublicKeyForm(request.POST)
+        form = ShopKeysForm(request.POST)
         keys = ShopSignIn.get_or_new(request.account)
-        if not form.is_valid() or not self.submit_form(
-            form, lambda: keys.set_public_key(form.cleaned_data["public_key"])
-        ):
+        if not form.is_valid() or not self.submit_form(form, lambda: keys.write(**form.cleaned_data)):
             return self.show(form)
         messages.success(request, _("Saved."))
         return redirect("accounts-shop-sign-in")

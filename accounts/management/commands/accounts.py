@@ -17,6 +17,7 @@ from accounts.audit.origin import Interface, Origin, called_from
 from accounts.factors.models import SecondFactor
 from accounts.hosts.names import front_url
 from accounts.mail import sending as mail
+from accounts.oidc.models import OIDCProvider
 from accounts.users.models import User
 from accounts.users.names import check_visible
 from core.db.transactions import in_transaction
@@ -27,8 +28,19 @@ ACTS: dict[str, Callable[[Account, dict[str, Any]], None]] = {
     "suspend": lambda account, options: account.suspend(options["reason"]),
     "restore": lambda account, options: account.restore(),
     "delete": lambda account, options: account.ask_deletion(),
+    "disable-sso": lambda account, options: disable_sso(account),
     "reset-second-factor": lambda account, options: reset_second_factor(account, options["login"]),
 }
+
+
+def disable_sso(account: Account) -> None:
+    """Let everybody sign in in the other ways again, if the provider fails and the exempt owner can't come in."""
+    provider = OIDCProvider.objects.filter(account_id=account.id).first()
+    if provider is None:
+        raise CommandError("The account has no single sign-on")
+    provider.account, provider.state = account, OIDCProvider.State.DRAFT
+    provider.save()
+    provider.apply()
 
 
 def reset_second_factor(account: Account, login: str) -> None:
@@ -98,6 +110,7 @@ class Command(BaseCommand):
         for act, text in (
             ("suspend", "close an account until it is restored; nothing is lost"),
             ("restore", "open an account that is suspended or to be deleted"),
+            ("disable-sso", "let everybody of an account sign in without its provider of single sign-on"),
             ("reset-second-factor", "remove the authenticator app, the passkeys and the recovery codes of a user"),
             ("delete", f"close an account, and delete it for good after {Account.DELETION_DELAY.days} days"),
         ):

@@ -4,9 +4,11 @@ import base64
 import hashlib
 import json
 from datetime import timedelta
+from io import StringIO
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
@@ -41,6 +43,7 @@ class FakeProvider:
         self.requests: list[tuple[str, str, dict]] = []
         self.challenge = self.nonce = ""
         self.records: list[str] = []
+        self.userinfo: dict = {}
 
     async def fetch(self, method, url, *, account_id, headers=(), body=b"", **options):
         self.requests.append((method, url, dict(headers)))
@@ -52,6 +55,9 @@ class FakeProvider:
             content = self.metadata
         elif url.endswith("/keys"):
             content = KeySet([self.key]).as_dict(private=False)
+        elif url.endswith("/userinfo"):
+            assert headers["Authorization"] == "Bearer x"
+            content = self.userinfo
         elif url.endswith("/token"):
             assert base64.b64decode(headers["Authorization"].removeprefix("Basic ")) == b"client:the-secret"
             digest = hashlib.sha256(form["code_verifier"].encode()).digest()
@@ -236,7 +242,9 @@ def test_it_rejects_the_answer_in_another_browser(sso, fake):
     assert sso.page().get(path).location == "/app/sign-in"
     visitor = sso.page()
     path = fake.go(visitor.get("/app/sign-in/sso"))
-    assert visitor.get(path.replace("state=", "state=x")).location == "/app/sign-in"
+    for state in ("x", "%C3%A9"):
+        assert visitor.get(path.replace("state=", f"state={state}")).location == "/app/sign-in"
+        path = fake.go(visitor.get("/app/sign-in/sso"))
     assert visitor.get(path.replace("login.example", "evil.example")).location == "/app/sign-in"
     assert Session.objects.count() == 0
 
@@ -261,6 +269,31 @@ def test_a_change_of_the_provider_begins_anew(sso, fake):
     assert (sso.provider.state, sso.provider.tested_at, Identity.objects.count()) == ("draft", None, 0)
     with pytest.raises(FieldError, match="before a successful test"):
         sso.provider.change_state("on", by=sso.alice)
+
+
+def test_the_email_may_come_from_userinfo(sso, fake):
+    fake.metadata["userinfo_endpoint"] = f"{ISSUER}/userinfo"
+    OIDCProvider.objects.update(fetched_at=None)
+    fake.userinfo = {**BOB, "sub": "another"}
+    fake.claims = {"sub": "b-1"}
+    assert sign_in(sso, fake).location == "/app/sign-in"
+    fake.userinfo = dict(BOB)
+    assert sign_in(sso, fake).location == "/app/roadmap"
+
+
+def test_a_provider_that_names_itself_has_to(sso, fake):
+    fake.metadata["authorization_response_iss_parameter_supported"] = True
+    OIDCProvider.objects.update(fetched_at=None)
+    visitor = sso.page()
+    path = fake.go(visitor.get("/app/sign-in/sso"))
+    assert visitor.get(path.partition("&iss=")[0]).location == "/app/sign-in"
+
+
+def test_an_operator_disables_it(sso, fake):
+    enforce(sso)
+    call_command("accounts", "disable-sso", "acme", stdout=StringIO())
+    sso.account.refresh_from_db()
+    assert (sso.account.sso_domains, OIDCProvider.objects.get().state) == ([], "draft")
 
 
 def test_keys_are_read_once_a_day(sso, fake):

@@ -25,7 +25,9 @@ DAN = {"id": 7, "email": "dan@shop.example", "name": "Dan Buyer"}
 @pytest.fixture
 def shop(acme):
     """Return acme with the secret of its shop."""
-    acme.secret = ShopSignIn.get_or_new(acme.account).rotate()
+    keys = ShopSignIn.get_or_new(acme.account)
+    keys.trusts_emails = True
+    acme.secret = keys.rotate()
     return acme
 
 
@@ -142,7 +144,7 @@ def test_a_shop_may_sign_with_its_own_key(shop):
     forged = urlsafe_b64encode(hmac.digest(public.strip().encode(), signed.encode(), "sha256")).decode().rstrip("=")
     assert visit(shop, f"{signed}.{forged}").location == "/app/sign-in?next=%2F"
     with pytest.raises(FieldError):
-        ShopSignIn.get_or_new(shop.account).set_public_key("-----BEGIN PUBLIC KEY-----")
+        ShopSignIn.get_or_new(shop.account).write(public_key="-----BEGIN PUBLIC KEY-----", trusts_emails=True)
 
 
 def test_the_settings_show_a_secret_once(acme):
@@ -150,6 +152,11 @@ def test_the_settings_show_a_secret_once(acme):
     page = alice.get("/app/account/shop-sign-in").forms["rotate"].submit("do", value="rotate")
     secret = page.html.find("pre", attrs={"aria-label": "Secret"}).text
     assert len(secret) == 43
+    assert visit(acme, sign(secret, DAN)).location == "/app/sign-in?next=%2F"
+    assert reasons(acme) == ["the settings do not say that the shop verifies the e-mails of its customers"]
+    form = page.forms["key"]
+    form["trusts_emails"] = True
+    form.submit("do", value="key")
     assert visit(acme, sign(secret, DAN)).location == "/"
     page = alice.get("/app/account/shop-sign-in")
     assert secret not in page.text
