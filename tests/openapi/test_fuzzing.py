@@ -33,7 +33,12 @@ def schema():
 
 
 # No worker runs, so a second test has to wait for the first one (409).
-MIN_SUCCEEDED = {"POST /app/webhooks/{id}/test.json": 1}
+MIN_SUCCEEDED = {
+    "POST /app/webhooks/{id}/test.json": 1,
+    # An account can be deleted once, and kept once.
+    "POST /app/account/deletion.json": 1,
+    "DELETE /app/account/deletion.json": 0,
+}
 
 
 @pytest.fixture

@@ -560,6 +560,10 @@ class RequestFixer:
             fields["from_partner"] = PARTNER
         return {**fields, "prefix": f"p{self.world.unique()}"}
 
+    def fix_deletion_fields(self, case, fields: dict) -> dict:
+        # The prefix confirms the deletion.
+        return {"prefix": self.world.account.prefix}
+
     def fix_user_fields(self, case, fields: dict) -> dict:
         if case.method != "POST":
             return fields
