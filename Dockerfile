@@ -5,8 +5,9 @@ ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
     MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=1048576 MALLOC_TRIM_THRESHOLD_=4194304
 WORKDIR /app
 
-# Pictures for previews of links are drawn with this font.
-RUN apt-get update && apt-get install --yes --no-install-recommends fonts-dejavu-core && rm -rf /var/lib/apt/lists/*
+# Pictures for previews of links are drawn with this font. `manage.py backup` needs the client programs of PostgreSQL.
+RUN apt-get update && apt-get install --yes --no-install-recommends fonts-dejavu-core postgresql-client \
+    && rm -rf /var/lib/apt/lists/*
 COPY requirements/production.txt requirements/
 RUN pip install --no-cache-dir --disable-pip-version-check --root-user-action=ignore --require-hashes \
     --requirement requirements/production.txt
