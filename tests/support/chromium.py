@@ -32,7 +32,7 @@ def running(port: int, *, domain: str = "example.test") -> Iterator[Browser]:
     # Browsers have passkeys on https, and at hosts of localhost.
     hosts = [domain, f"*.{domain}", "*.localhost"]
     rules = "--host-resolver-rules=" + ", ".join(
-        [*(f"MAP {host} 127.0.0.1:{port}" for host in hosts), "MAP * ~NOTFOUND"]
+        [*(f"MAP {host} 127.0.0.1:{port}" for host in hosts), "MAP * ~NOTFOUND", "EXCLUDE 127.0.0.1"]
     )
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=PROGRAM, args=[*FLAGS, rules])
