@@ -98,7 +98,7 @@ def target(environ: "WSGIEnvironment") -> str:
 
 
 class RequestObserver(Protocol):
-    """What `config.monitoring` adds to an application."""
+    """An observer of requests, which `config.monitoring` adds to an application."""
 
     def start(self, line: AccessLine) -> None: ...
 

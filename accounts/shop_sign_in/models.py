@@ -131,7 +131,7 @@ class ShopSignIn(Audited):
     def sign_in(self, site: AdmittingSite, token: str, *, language: str | None) -> User:
         """Return the member for whom the token was signed, who joins with the first one. Raise TokenRefused, and FieldErrors for a taken e-mail.
 
-        Users of the team sign in themselves: whoever has the secret must not become an admin.
+        Users of the team sign in themselves: a person with the secret must not become an admin.
         """
         claims = self.read_claims(token)
         subject, email, name = read_person(claims)

@@ -1,4 +1,4 @@
-"""What a token may be limited to: scopes, and networks of client addresses."""
+"""The limits of a token: scopes, and networks of client addresses."""
 
 import ipaddress
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What tells operators how the service is: metrics, traces, errors and slow statements.
+"""Metrics, traces, errors and slow statements, for operators.
 
 Each is off until its setting names where it goes, and is imported only then. Threads start after the web server has forked its workers.
 """

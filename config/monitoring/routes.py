@@ -1,4 +1,4 @@
-"""What metrics and traces call a request: no part comes from the client."""
+"""The names of requests in metrics and traces. No part comes from the client."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Whether a proxy may request a certificate for a host. `tests/config/test_proxy.py` asks with a real proxy."""
+"""The answer to a proxy that asks whether to request a certificate for a host. `tests/config/test_proxy.py` asks with a real proxy."""
 
 from django.db import OperationalError
 

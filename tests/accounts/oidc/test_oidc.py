@@ -29,7 +29,7 @@ BOB = {"sub": "b-1", "email": "bob@acme.example", "email_verified": True, "name"
 
 
 class FakeProvider:
-    """A provider that signs in whoever `claims` describes."""
+    """A provider that signs in the person that `claims` describes."""
 
     def __init__(self):
         self.key = KEY
