@@ -1,7 +1,7 @@
 # Every target needs Python 3.11 or later, make and a shell, and installs everything else into .venv.
 .SUFFIXES:
 .DEFAULT_GOAL = help
-.PHONY: help run dev manage docs test soak lint format messages screenshots lock bench clean
+.PHONY: help run dev manage docs test soak drill lint format messages screenshots lock bench clean
 
 VENV = .venv
 python = $(VENV)/bin/python
@@ -26,6 +26,7 @@ help:
 	@echo 'make manage   run a management command on the data of make run (ARGS="create_account acme ...")'
 	@echo 'make test     run the tests that each change needs, in parallel (ARGS=... goes to pytest)'
 	@echo 'make soak     run the tests that are long by nature: kills, restarts, histories, the benchmark, a plain sample'
+	@echo 'make drill    kill parts of an installation with three PostgreSQL under Patroni (needs etcd-server, haproxy)'
 	@echo 'make docs     write answers, the schema and the imports into README.md and docs/, where make test compares them'
 	@echo 'make lint     check style, types, templates, imports, migrations and production settings'
 	@echo 'make format   format the code as make lint expects it'
@@ -52,6 +53,9 @@ test: $(VENV)/development
 soak: $(VENV)/development
 	@$(pytest) -m soak $(ARGS)
 	@$(if $(ARGS),,PLAIN=on $(pytest) -m 'not soak' --sample 500)
+
+drill: $(VENV)/development
+	@exec $(python) -m drill.run $(ARGS)
 
 docs: $(VENV)/development
 	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_migrations.py tests/test_documents.py tests/test_design.py tests/test_routes.py $(ARGS)
@@ -88,6 +92,7 @@ lock: $(VENV)/made
 	$(compile) pyproject.toml -o requirements/production.txt
 	$(compile) --extra local pyproject.toml -o requirements/local.txt
 	$(compile) --extra development pyproject.toml -o requirements/development.txt
+	@echo 'patroni[etcd3,psycopg3]' | $(compile) - -o requirements/drill.txt
 
 clean:
 	rm -rf $(VENV) .cache .pytest_cache .hypothesis .ruff_cache .mypy_cache .import_linter_cache

@@ -91,7 +91,7 @@ class Writer:
             number += 1
             email = f"visitor-{number}@example.com"
             with contextlib.suppress(OSError, http.client.HTTPException):
-                if self.ask_for_code(email) == 302:
+                if self.ask_for_code(email) == 303:
                     self.addresses.append(email)
             self.stopped.wait(WRITE_INTERVAL)
 
