@@ -174,7 +174,9 @@ class Machines:
     def patroni_configuration(self, node: str) -> dict[str, object]:
         address, api = f"127.0.0.1:{self.ports[node]}", f"127.0.0.1:{self.ports[f'{node}_api']}"
         # A fault is repeated soon, so a node must be a standby again soon.
-        parameters = {"max_connections": 100, "checkpoint_timeout": "30s", "unix_socket_directories": "."}
+        parameters = {"max_connections": 100, "checkpoint_timeout": "30s"}
+        # Not in the directory of the data: pg_rewind cannot copy a socket.
+        parameters["unix_socket_directories"] = str(self.directory)
         return {
             "scope": "drill",
             "name": node,
@@ -201,6 +203,7 @@ class Machines:
                 "connect_address": address,
                 "data_dir": str(self.directory / node),
                 "bin_dir": str(find_program("postgres").parent),
+                "remove_data_directory_on_rewind_failure": True,
                 "pgpass": str(self.directory / f"{node}.pgpass"),
                 "pg_hba": [
                     "host all all 127.0.0.1/32 scram-sha-256",
