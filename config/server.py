@@ -6,6 +6,7 @@ import logging
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -26,12 +27,22 @@ FACTORY = "config.server:make_application"
 STOP_TIMEOUT = 8
 # How often a worker checks whether its parent is alive, in seconds.
 PARENT_INTERVAL = 0.5
+# The ids of the workers that serve until those with the new code are ready (`execute_new_code`).
+OLD_WORKERS = "ROSTRUM_OLD_WORKERS"
+# The time that a new worker needs from the end of `make_application` until it accepts connections, in seconds. It takes milliseconds.
+LISTEN_DELAY = 1
 # granian's messages go to the log of the service, which redacts them.
 LOGGING = {"loggers": {"_granian": {"handlers": [], "propagate": True}}}
 
+logger = logging.getLogger("rostrum.server")
+
+# Each worker releases it when it has loaded the application.
+ready = multiprocessing.get_context("fork").Semaphore(0)
+
 
 def serve(address: str, port: int, *, workers: int) -> None:
-    """Serve on an IP address until the process is stopped."""
+    """Serve on an IP address until the process is stopped. SIGHUP exchanges the workers for new ones with the code as it is then."""
+    old_workers = [int(number) for number in os.environ.pop(OLD_WORKERS, "").split()]
     monitoring.prepare_web_server(port)
     importlib.import_module(FACTORY.partition(":")[0])
     load_application()
@@ -40,7 +51,7 @@ def serve(address: str, port: int, *, workers: int) -> None:
     gc.freeze()
     multiprocessing.set_start_method("fork")
     logging.getLogger("_granian").addFilter(is_relevant)
-    Granian(
+    server = Granian(
         FACTORY,
         factory=True,
         address=address,
@@ -58,7 +69,41 @@ def serve(address: str, port: int, *, workers: int) -> None:
         workers_kill_timeout=STOP_TIMEOUT,
         log_level=LogLevels.warning,
         log_dictconfig=LOGGING,
-    ).serve()
+    )
+    server.on_reload(lambda: execute_new_code(old_workers))
+    if old_workers:
+        threading.Thread(target=end_old_workers, args=(old_workers, workers), daemon=True).start()
+    server.serve()
+
+
+def execute_new_code(old_workers: list[int]) -> None:
+    """Replace the program of this process by its command as it is on the disk now. The workers keep serving, and remain its children.
+
+    A new fork would have the old code, because this process has imported it.
+    """
+    # The new program ignores the signal until it can handle it.
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    workers = [*old_workers, *(process.pid for process in multiprocessing.active_children())]
+    command = [sys.executable, *sys.orig_argv[1:]]
+    os.execve(sys.executable, command, os.environ | {OLD_WORKERS: " ".join(map(str, workers))})  # noqa: S606
+
+
+def end_old_workers(old_workers: list[int], number: int) -> None:
+    """Wait until the new workers serve, and then end the old ones, one after another."""
+    for _ in range(number):
+        ready.acquire()
+    time.sleep(LISTEN_DELAY)
+    while old_workers:
+        worker = old_workers[0]
+        os.kill(worker, signal.SIGTERM)
+        deadline = time.monotonic() + STOP_TIMEOUT
+        while os.waitpid(worker, os.WNOHANG)[0] == 0:
+            if time.monotonic() > deadline:
+                os.kill(worker, signal.SIGKILL)
+            time.sleep(0.05)
+        # Its id may be used again from now on.
+        old_workers.pop(0)
+    logger.info("all workers have the new code")
 
 
 def load_application() -> "Application":
@@ -76,6 +121,7 @@ def make_application() -> "Application":
     threading.Thread(target=end_with_parent, args=(os.getppid(),), name="parent", daemon=True).start()
     application = load_application()
     monitoring.start_in_web_worker(application)
+    ready.release()
     return application
 
 

@@ -23,6 +23,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import FileResponse, StreamingHttpResponse
 from django.urls import Resolver404, resolve
 
+from core.db.standby import allow_standby
 from core.limits import client_address
 from core.limits.request_shares import is_answering
 from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query, request_id
@@ -255,6 +256,7 @@ class Application:
     def respond(self, line: AccessLine) -> Iterable[bytes]:
         """Return the content of the response, or a stream: an export from the database, or a large file."""
         remove_charset(line.environ)
+        allow_standby(line.environ["REQUEST_METHOD"] in ("GET", "HEAD"))
         response = self.django(line.environ, line.start)
         if response.streaming and not is_small_file(response):
             # A client that receives a streamed response slowly occupies a thread.

@@ -50,8 +50,17 @@ backend rostrum
     server web2 127.0.0.1:{web2}
 listen primary
     bind 127.0.0.1:{database}
+    # A refused connection is reported at once: HAProxy would try the former primary three times, a second apart.
+    retries 0
     option httpchk OPTIONS /primary
-    default-server check inter 500ms fall 2 rise 1 on-marked-down shutdown-sessions
+    default-server check inter 200ms fall 2 rise 1 on-marked-down shutdown-sessions
+{servers}
+listen standbys
+    bind 127.0.0.1:{standbys}
+    retries 0
+    option httpchk OPTIONS /replica
+    default-server check inter 200ms fall 2 rise 1 on-marked-down shutdown-sessions
+{servers}
 """
 
 
@@ -75,7 +84,17 @@ class Machines:
         """`variables` are settings of the service."""
         self.variables = variables
         self.directory = DIRECTORY / "run"
-        names = ("web", "web1", "web2", "database", "etcd", "etcd_peer", *NODES, *(f"{node}_api" for node in NODES))
+        names = (
+            "web",
+            "web1",
+            "web2",
+            "database",
+            "standbys",
+            "etcd",
+            "etcd_peer",
+            *NODES,
+            *(f"{node}_api" for node in NODES),
+        )
         self.ports: dict[str, int] = {}
         while len(set(self.ports.values())) < len(names):
             self.ports = {name: free_port() for name in names}
@@ -125,7 +144,8 @@ class Machines:
 
     @property
     def database_url(self) -> str:
-        return f"postgresql://rostrum:{self.password}@127.0.0.1:{self.ports['database']}/rostrum"
+        hosts = ",".join(f"127.0.0.1:{self.ports[name]}" for name in ("database", "standbys"))
+        return f"postgresql://rostrum:{self.password}@{hosts}/rostrum"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -162,7 +182,7 @@ class Machines:
         servers = [
             f"    server {node} 127.0.0.1:{self.ports[node]} port {self.ports[f'{node}_api']}\n" for node in NODES
         ]
-        proxy.write_text(HAPROXY.format(**self.ports) + "".join(servers))
+        proxy.write_text(HAPROXY.format(**self.ports, servers="".join(servers)))
         self.commands["proxy"] = ["haproxy", "-db", "-f", str(proxy)]
         self.start("proxy")
         wait_for(self.is_redundant, 120)

@@ -22,7 +22,7 @@ django.setup()
 from config.local.data import BASE_DIR  # noqa: E402
 from config.local.postgres import ClusterError, find_program  # noqa: E402
 from drill.machines import DIRECTORY, DrillError, Machines, wait_for  # noqa: E402
-from drill.traffic import Traffic  # noqa: E402
+from drill.traffic import Traffic, longest_pause  # noqa: E402
 from tests.support.mail_server import MailServer  # noqa: E402
 from tests.support.receiver import Receiver, run_receiver  # noqa: E402
 
@@ -45,11 +45,12 @@ LIMITS = {
 
 
 class Drill:
-    """The faults, and the pauses that they caused."""
+    """The faults, and the pauses of writes and of reads that they caused."""
 
     def __init__(self, machines: Machines, traffic: Traffic) -> None:
         self.machines, self.traffic = machines, traffic
         self.pauses: list[tuple[str, float]] = []
+        self.pauses_of_reads: list[tuple[str, float]] = []
         processes = machines.processes
         self.faults: dict[str, Callable[[], object]] = {
             "kill PostgreSQL of the primary": lambda: machines.postgres_processes(machines.leader())[0].kill(),
@@ -76,9 +77,11 @@ class Drill:
             self.faults[name]()
             time.sleep(REST)
             self.wait_for_writes()
-            pause = self.traffic.longest_pause(start, time.monotonic())
+            times = (self.traffic.acknowledged, self.traffic.read)
+            pause, pause_of_reads = (longest_pause(list(each), start, time.monotonic()) for each in times)
             self.pauses.append((name, pause))
-            print(f"{name}: {pause:.1f} s without writes", flush=True)
+            self.pauses_of_reads.append((name, pause_of_reads))
+            print(f"{name}: {pause:.1f} s without writes, {pause_of_reads:.1f} s without reads", flush=True)
 
     def hold(self, number: signal.Signals) -> None:
         """Keep the machine of the primary dead or frozen until writes succeed again."""

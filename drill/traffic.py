@@ -3,6 +3,7 @@
 import contextlib
 import http.client
 import json
+import random
 import re
 import threading
 import time
@@ -17,6 +18,12 @@ from urllib.parse import quote, urlencode
 RETRY_DELAY, WRITE_INTERVAL, REQUEST_TIMEOUT = 0.05, 0.1, 15
 
 
+def longest_pause(times: list[float], start: float, end: float) -> float:
+    """Return the longest time between two successful requests that overlaps a fault, in seconds."""
+    pairs = pairwise(sorted(times))
+    return max((after - before for before, after in pairs if after > start and before < end), default=0)
+
+
 class Traffic:
     """Threads that write until they are stopped. A write is repeated with the same key until it is acknowledged."""
 
@@ -26,8 +33,9 @@ class Traffic:
         self.posts: list[int] = []
         self.votes: list[int] = []
         self.addresses: list[str] = []
-        # The times of acknowledged writes.
+        # The times of acknowledged writes, and of successful reads.
         self.acknowledged: list[float] = []
+        self.read: list[float] = []
         self.statuses: Counter[str] = Counter()
         self.created = Counter[tuple[str, int]]()
         self.cursor = self.feed("now")["cursor"]
@@ -35,7 +43,13 @@ class Traffic:
         self.stopped_following = threading.Event()
         self.threads = [
             threading.Thread(target=self.repeat, args=(write,), daemon=True)
-            for write in (self.create_client, self.create_client, self.create_and_vote, self.ask_for_code)
+            for write in (
+                self.create_client,
+                self.create_client,
+                self.create_and_vote,
+                self.ask_for_code,
+                self.read_client,
+            )
         ]
         self.follower = threading.Thread(target=self.follow, daemon=True)
 
@@ -91,6 +105,13 @@ class Traffic:
     def create_client(self) -> None:
         self.clients.append(self.write("/app/clients.json", {"client": {"name": "Ann"}}))
 
+    def read_client(self) -> None:
+        """Read a client that exists, which needs no primary."""
+        if self.clients:
+            with contextlib.suppress(OSError):
+                if self.api("GET", f"/app/clients/{random.choice(self.clients)}.json")[0] == 200:
+                    self.read.append(time.monotonic())
+
     def create_and_vote(self) -> None:
         post = self.write("/app/posts.json", {"post": {"title": "A dark theme"}})
         self.posts.append(post)
@@ -133,11 +154,6 @@ class Traffic:
 
     def expected(self) -> set[tuple[str, int]]:
         return {("client", id) for id in self.clients} | {("post", id) for id in self.posts}
-
-    def longest_pause(self, start: float, end: float) -> float:
-        """Return the longest time without an acknowledged write that overlaps a fault, in seconds."""
-        times = sorted(self.acknowledged)
-        return max((after - before for before, after in pairwise(times) if after > start and before < end), default=0)
 
     def lost(self) -> list[str]:
         """Read each acknowledged row, and return those that are missing."""

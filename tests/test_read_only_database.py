@@ -1,5 +1,6 @@
 """A read-only database, as after a failover: 503 on every path, and a new connection for the next request."""
 
+import re
 from datetime import timedelta
 
 import psycopg
@@ -14,8 +15,11 @@ from config.environment import database
 from config.local.postgres import Cluster
 from core.http.readiness import readiness
 from tests.support.client import JSONClient
-from tests.support.factories import make_client, make_comment, make_post
+from tests.support.factories import make_client, make_comment, make_post, make_token
+from tests.support.fill import fill_both
 from tests.support.followers import run_followers
+from tests.support.page_routes import ROUTES, make_rows, path_of
+from tests.support.routes import TABLE, caller, send
 
 pytestmark = pytest.mark.machinery
 
@@ -63,14 +67,15 @@ WRITES = {
         "/app/clients.json", json={"client": {"name": "a"}}, headers={"Idempotency-Key": "a"}
     ),
     "page, sign-in": lambda acme: acme.form.submit(expect_errors=True),
-    "a token that has not been used": lambda acme: JSONClient(acme.host, acme.alice_token).get("/app/tasks.json"),
-    "a session that has not been used": lambda acme: acme.visitor.get("/", expect_errors=True),
 }
 READS = {
     "XML": lambda acme: acme.xml(acme.bob).get("/app/users/me.xml"),
     "JSON": lambda acme: acme.json().get("/app/tasks.json"),
     "page": lambda acme: acme.page().get("/"),
     "page, sign-in": lambda acme: acme.page().get("/app/sign-in"),
+    # Their use is not stored.
+    "a token that has not been used": lambda acme: JSONClient(acme.host, acme.alice_token).get("/app/tasks.json"),
+    "a session that has not been used": lambda acme: acme.visitor.get("/"),
 }
 
 
@@ -195,6 +200,50 @@ def test_writes_reach_the_new_primary_after_a_failover(primary_and_standby):
         with pytest.raises(OperationalError):
             write()
         service.close_if_unusable_or_obsolete()
+    # A request that only reads is answered by the standby. The next request looks for a primary again.
+    service.may_use_standby = True
+    assert write("SELECT FROM logged") == str(standby.directory)
+    assert service.connection.info.parameter_status("in_hot_standby") == "on"
+    service.close_if_unusable_or_obsolete()
+    assert service.connection is None
     standby.promote()
     assert write() == str(standby.directory)
     service.close()
+
+
+def test_every_get_is_answered(acme, other, read_only):
+    """Reads of both APIs and all pages, as a standby answers them: equal to those of a primary."""
+    acme.alice.token = make_token(acme.alice)
+    world = fill_both(acme, other)
+    values = make_rows(acme.account, acme.bob)
+    run_followers()
+    rows = [row for row in TABLE if row.method == "GET"]
+    paths = [path_of(route, values) for route, methods in ROUTES.items() if "get" in methods]
+    owner = acme.page(acme.alice)
+
+    def statuses():
+        found = {
+            row[:2]: send(row, caller(row, acme.host, acme.alice), world.acme_ids, world.acme_ids).status_code
+            for row in rows
+        }
+        return found | {path: owner.get(path, expect_errors=True).status_code for path in paths}
+
+    expected = statuses()
+    read_only()
+    found = statuses()
+    # These are recorded in the audit log.
+    recorded = [path for path in paths if re.search(r"/\d+/data$|/audit.csv$", path)]
+    assert {key: found[key] for key in recorded} == dict.fromkeys(recorded, 503)
+    assert {**found, **{key: expected[key] for key in recorded}} == expected
+
+
+def test_passwords_are_not_guessed_without_a_limit(acme, read_only, settings):
+    """Failed logins cannot be counted, so only passwords that this process has verified before are accepted."""
+    settings.FAILED_LOGIN_LIMIT = 20
+    client = acme.xml(acme.bob)
+    assert client.get("/app/users/me.xml").status_code == 200
+    read_only()
+    assert client.get("/app/users/me.xml").status_code == 200
+    client.auth = ("bob", "wrong")
+    assert client.get("/app/users/me.xml").status_code == 503
+    assert end_request()

@@ -12,6 +12,7 @@ from accounts.audit.models import record
 from accounts.users.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.users.models import User
 from core.db.prepared import prepared
+from core.db.standby import is_read_only
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.text import replace_non_xml
 
@@ -224,7 +225,7 @@ class Session(TenantModel):
     def touch(self, address: str) -> bool:
         """Store the time of use and the client address, and extend the session, at most once an hour. Return whether it was stored."""
         now = timezone.now()
-        if now - self.seen_at < self.TOUCH_INTERVAL:
+        if now - self.seen_at < self.TOUCH_INTERVAL or is_read_only():
             return False
         self.seen_at, self.expires_at = now, self.expiry(self.created_at, now)
         Session.objects.filter(pk=self.pk).update(seen_at=self.seen_at, expires_at=self.expires_at, address=address)

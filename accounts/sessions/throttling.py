@@ -66,7 +66,7 @@ def count_code(request: PageRequest) -> None:
     """Count an attempt to enter a sign-in code, for the client address or the known browser. Raise Throttled beyond FAILED_LOGIN_LIMIT."""
     limit = settings.FAILED_LOGIN_LIMIT
     if limit:
-        statuses = [hit(key, limit * factor, HOUR) for key, factor in _code_keys(request)]
+        statuses = [hit(key, limit * factor, HOUR, is_required=True) for key, factor in _code_keys(request)]
         enforce_limit(request, next((status for status in statuses if not status.allowed), statuses[0]))
 
 
@@ -91,7 +91,8 @@ def count_second_factor(request: PageRequest, user: User) -> None:
     Only people who know the password or read the e-mails of the user can use up these attempts.
     """
     if settings.FAILED_LOGIN_LIMIT:
-        enforce_limit(request, hit(_second_factor_key(user), settings.FAILED_LOGIN_LIMIT, HOUR))
+        limit = settings.FAILED_LOGIN_LIMIT
+        enforce_limit(request, hit(_second_factor_key(user), limit, HOUR, is_required=True))
 
 
 def refund_second_factor(request: PageRequest, user: User) -> None:
@@ -286,4 +287,5 @@ class LoginAttempt:
 
     def _hit(self, key: str, limit: int) -> LimitStatus:
         self.counted_keys.append(key)
-        return hit(key, limit, HOUR)
+        # A standby cannot count. It must not be a place to guess passwords at.
+        return hit(key, limit, HOUR, is_required=True)

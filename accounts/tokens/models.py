@@ -17,6 +17,7 @@ from accounts.audit.models import record
 from accounts.tokens.scopes import clean_networks, clean_scopes
 from accounts.users.models import User
 from core.db.prepared import prepared
+from core.db.standby import is_read_only
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.rows.scopes import READ, WRITE
@@ -153,5 +154,6 @@ class APIToken(TenantModel):
     def touch(self, address: str) -> None:
         """Store the time of use and the client address, at most once a minute."""
         now = timezone.now()
-        if self.last_used_at is None or now - self.last_used_at >= self.TOUCH_INTERVAL:
+        is_due = self.last_used_at is None or now - self.last_used_at >= self.TOUCH_INTERVAL
+        if is_due and not is_read_only():
             APIToken.objects.filter(pk=self.pk).update(last_used_at=now, last_used_from=address)

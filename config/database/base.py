@@ -115,6 +115,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.client_timeout: float | None = settings.STATEMENT_TIMEOUT + 1
         # If true, the connection is closed after the request.
         self.is_obsolete = False
+        # If true, a standby may answer while no server accepts writes. `config.wsgi` sets it for each request (`core.db.standby`).
+        self.may_use_standby = False
 
     @cached_property
     def wrap_database_errors(self) -> ErrorWrapper:
@@ -127,11 +129,19 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Connection:
         # Django's method would create plain psycopg connections. Connection pools and isolation levels are not supported here.
         self.isolation_level = IsolationLevel.READ_COMMITTED
-        connection = Connection.connect(**conn_params)
+        is_obsolete = False
+        try:
+            connection = Connection.connect(**conn_params)
+        except psycopg.OperationalError:
+            if not self.may_use_standby or "target_session_attrs" not in conn_params:
+                raise
+            connection = Connection.connect(**conn_params | {"target_session_attrs": "any"})
+            # The next request looks for a server that accepts writes.
+            is_obsolete = True
         connection.client_timeout = self.client_timeout
         if statement_observers:
             connection.cursor_factory = ObservedCursor
-        self.is_obsolete = False
+        self.is_obsolete = is_obsolete
         # psycopg returns times in the time zone of the session, which Django sets to TIME_ZONE, that is to UTC.
         connection.adapters.register_loader("timestamptz", TimestamptzLoader)
         # Only `core.db.prepared` prepares statements. psycopg itself must not prepare others after five executions. It closes all prepared

@@ -70,16 +70,17 @@ def start_in_web_worker(application: "Application") -> "RequestMetrics":
 
 def watch(metrics: "RequestMetrics", directory: Path) -> None:
     """Measure the worker. Answer Prometheus if no other worker does."""
-    is_answering = False
+    is_chosen = is_answering = False
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, str(directory))
+    registry.register(ServerCollector(_port))
+    registry.register(DatabaseCollector())
     while True:
         metrics.measure()
-        if not is_answering and lock(directory / "answering"):
-            is_answering = True
-            registry = CollectorRegistry()
-            MultiProcessCollector(registry, str(directory))
-            registry.register(ServerCollector(_port))
-            registry.register(DatabaseCollector())
-            answer(registry)
+        is_chosen = is_chosen or lock(directory / "answering")
+        if is_chosen and not is_answering:
+            # After `manage.py reload`, a worker with the old code may still use the address.
+            is_answering = answer(registry)
         time.sleep(INTERVAL)
 
 
@@ -90,12 +91,15 @@ def start_in_job_worker() -> "JobMetrics":
     return metrics
 
 
-def answer(registry: CollectorRegistry) -> None:
+def answer(registry: CollectorRegistry) -> bool:
+    """Answer Prometheus in a thread. Return False if another process uses the address."""
     host, port = settings.METRICS_ADDRESS
     try:
         start_http_server(port, host, registry)
     except OSError as error:
         logger.error("no metrics: cannot listen on METRICS_ADDRESS: %s", error.strerror)
+        return False
+    return True
 
 
 class RequestMetrics:

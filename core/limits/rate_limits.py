@@ -65,18 +65,21 @@ INCREMENT_SQL = f"""
 """  # noqa: S608
 
 
-def increment(key: str, amount: int, seconds: int) -> Window:
+def increment(key: str, amount: int, seconds: int, *, is_required: bool = False) -> Window:
     """Add `amount` to the count of a key (at most 128 characters), atomically. A negative amount subtracts, down to zero.
 
     A window begins with the first count and lasts `seconds`, by the clock of the database. This is the only operation on the
-    storage, so Redis could replace it, with INCRBY, EXPIRE NX and PEXPIRETIME.
+    storage, so Redis could replace it, with INCRBY, EXPIRE NX and PEXPIRETIME. If nothing can be counted, raise the error of the database
+    if the count is required, and otherwise allow the request.
     """
     try:
         with connection.cursor() as cursor:
             cursor.execute(INCREMENT_SQL, [key, amount, seconds, amount])
             return Window(*cursor.fetchone())
     except Error as error:
-        # Allow the request. If the database is unavailable, its next statement fails. If only this table cannot be written (on a
+        if is_required:
+            raise
+        # If the database is unavailable, its next statement fails. If only this table cannot be written (on a
         # standby, or a full disk), requests that only read still work.
         logger.error("not counted: %s", type(error).__name__)
         return Window(0, 0.0, 0.0)
@@ -103,9 +106,9 @@ class LimitStatus:
         }
 
 
-def hit(key: str, limit: int, seconds: int) -> LimitStatus:
+def hit(key: str, limit: int, seconds: int, *, is_required: bool = False) -> LimitStatus:
     """Count one action. Return the state of the limit. `increment(key, -1, seconds)` undoes the count."""
-    window = increment(key, 1, seconds)
+    window = increment(key, 1, seconds, is_required=is_required)
     remaining = max(0, limit - window.used)
     return LimitStatus(window.used <= limit, limit, remaining, max(1, ceil(window.seconds_left)), window.used)
 

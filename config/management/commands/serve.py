@@ -1,5 +1,7 @@
 """`manage.py serve`: the web server, used by `make run` and by the containers."""
 
+import os
+
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -29,7 +31,7 @@ class Command(BaseCommand):
 
     def handle(self, *, host: str, port: int, workers: int, database_wait: int, **options: object) -> None:
         try:
-            address = listening_address(host, port)
+            address = listening_address(host, port, is_ours=server.OLD_WORKERS in os.environ)
         except OSError as error:
             raise CommandError(f"Cannot listen on {host} port {port}: {error.strerror}.") from error
         if problem := wait_for_database(database_wait, self.stderr.write):
