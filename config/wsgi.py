@@ -23,7 +23,7 @@ from django.db import InterfaceError, OperationalError
 from django.http import FileResponse, StreamingHttpResponse
 from django.urls import Resolver404, resolve
 
-from core.db.standby import allow_standby
+from core.db.availability import allow_standby
 from core.limits import client_address
 from core.limits.request_shares import is_answering
 from core.logs import ACCESS_LOG, omit_inner_query, redact, redact_query, request_id

@@ -27,6 +27,9 @@ LARGE_TABLES = ("crm_client", "forum_post", "accounts_user", "accounts_session")
 # Tests of the last release that send every request of both APIs.
 SMOKE_TESTS = ("tests/test_route_contracts.py", "tests/test_existing_clients.py")
 
+# Variables of this run that the run of the last release must not inherit: it starts a server of its own, and reads the settings after that.
+OF_THIS_RUN = ("DATABASE_URL", "DJANGO_SETTINGS_MODULE", "TESTS_OWN_SERVER", "PYTEST_ADDOPTS")
+
 # A value of each type for a column that needs one, for row `n`.
 VALUES = {
     "bigint": "n",
@@ -68,8 +71,8 @@ def test_the_last_release_works_on_the_new_schema(tmp_path):
     copy_migrated_data(tmp_path / "new")
     (tmp_path / ".cache" / "postgres").mkdir(parents=True)
     (tmp_path / "new" / "data").rename(tmp_path / ".cache" / "postgres" / release_key)
-    command = [sys.executable, "-m", "pytest", "--quiet", "-p", "no:cacheprovider", "-m", "not soak", *SMOKE_TESTS]
-    environment = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "PYTEST_ADDOPTS")}
+    command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", "-m", "not soak", *SMOKE_TESTS]
+    environment = {name: value for name, value in os.environ.items() if name not in OF_THIS_RUN}
     result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout[-10_000:]
     assert "passed" in result.stdout

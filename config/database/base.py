@@ -115,7 +115,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.client_timeout: float | None = settings.STATEMENT_TIMEOUT + 1
         # If true, the connection is closed after the request.
         self.is_obsolete = False
-        # If true, a standby may answer while no server accepts writes. `config.wsgi` sets it for each request (`core.db.standby`).
+        # If true, a standby may answer while no server accepts writes. `config.wsgi` sets it for each request (`core.db.availability`).
         self.may_use_standby = False
 
     @cached_property

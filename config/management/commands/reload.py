@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from core.db.startup import find_problem
+from core.db.availability import find_problem
 
 # In seconds. The new code needs a few seconds to start, and each old worker may finish its requests for `STOP_TIMEOUT`.
 TIMEOUT = 120

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config import server
 from config.arguments import available_cores, integer_between, listening_address
-from core.db.startup import wait_for_database
+from core.db.availability import wait_for_database
 
 
 class Command(BaseCommand):

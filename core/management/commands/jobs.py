@@ -4,7 +4,7 @@ from django.contrib.postgres.functions import TransactionNow
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
 
-from core.db.startup import find_problem
+from core.db.availability import find_problem
 from core.jobs.counts import count_jobs, heartbeat_ages
 from core.jobs.queue import Job
 

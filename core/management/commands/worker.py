@@ -5,7 +5,7 @@ from collections.abc import Callable
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from core.db.startup import wait_for_database
+from core.db.availability import wait_for_database
 from core.jobs.worker import HEARTBEAT, MISSED_HEARTBEATS, Worker, collect_less_often, end_process
 
 

@@ -1,4 +1,4 @@
-"""The start of a process, which waits for the database and its migrations."""
+"""Whether the database is there: a process waits for it at its start, and a standby answers reads while no server accepts writes."""
 
 import threading
 import time
@@ -44,3 +44,16 @@ def find_problem() -> str:
         return ""
     missing = "1 migration is missing" if len(plan) == 1 else f"{len(plan)} migrations are missing"
     return f"{missing} (the first is {plan[0][0]}): run python manage.py migrate"
+
+
+def allow_standby(is_allowed: bool) -> None:
+    """Set whether the backend `config.database` may connect this thread to a standby. Django's own has no such choice."""
+    connection.may_use_standby = is_allowed  # type: ignore[attr-defined]
+
+
+def is_read_only() -> bool:
+    """Return whether the server of the open connection is a standby, or accepts no writes for another reason."""
+    if connection.connection is None:
+        return False
+    status = connection.connection.info.parameter_status
+    return "on" in (status("in_hot_standby"), status("default_transaction_read_only"))
