@@ -1,3 +1,7 @@
+from collections.abc import Iterator
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
 from django.apps import AppConfig
 from django.conf import settings
 from django.core import checks
@@ -53,4 +57,33 @@ def check_settings(**kwargs: object) -> list[CheckMessage]:
         )
         hint = "Write TRUST_PROXY=forwarded, once the proxy in front sets the header Forwarded (docs/operating.md)."
         problems.append(checks.Warning(problem, hint=hint, id="rostrum.W002"))
-    return problems
+    return [*problems, *(_find_risks() if settings.HTTPS else ())]
+
+
+def _find_risks() -> Iterator[CheckMessage]:
+    """Yield warnings of settings that are valid, and let strangers see or do more than the operator may expect."""
+    if settings.SIGN_UP == "open" and not settings.SIGN_UP_LIMIT:
+        problem = "SIGN_UP is open and SIGN_UP_LIMIT is 0: robots can create any number of accounts."
+        yield checks.Warning(problem, hint="Write the accounts that you expect in a busy hour.", id="rostrum.W003")
+    if any(network.prefixlen == 0 for network in settings.TLS_ASK_ADDRESSES):
+        problem = "TLS_ASK_ADDRESSES contains all addresses: everybody can find out which hosts have accounts."
+        yield checks.Warning(problem, hint="Write the addresses of your proxies only.", id="rostrum.W004")
+    if settings.METRICS_ADDRESS and _is_public(settings.METRICS_ADDRESS[0]):
+        problem = "METRICS_ADDRESS is a public address, and metrics have no password."
+        yield checks.Warning(problem, hint="Write an address of a private network.", id="rostrum.W005")
+    if settings.METRICS_ADDRESS and settings.METRICS_ADDRESS[1] == settings.PORT:
+        problem = "METRICS_ADDRESS has the port of the web server, so that only one of the two can listen."
+        yield checks.Warning(problem, hint=f"Write another port than {settings.PORT}.", id="rostrum.W006")
+    for name in ("OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN"):
+        url = urlsplit(getattr(settings, name))
+        if url.scheme == "http" and _is_public(url.hostname or ""):
+            problem = f"{name} sends what happens in the service over the internet without encryption."
+            yield checks.Warning(problem, hint="Write an address that starts with https://.", id="rostrum.W007")
+
+
+def _is_public(host: str) -> bool:
+    """Return whether a host seems to be outside of the operator's networks: by its address, or by its name (RFC 6762, RFC 8375)."""
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return "." in host and not f".{host}".endswith((".local", ".internal", ".localhost", ".home.arpa"))

@@ -178,6 +178,13 @@ def sentry_dsn(text: str) -> str:
     return text
 
 
+def prefix(text: str) -> str:
+    """Return the prefix of an account. Raise ValueError for a whole address."""
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", text):
+        raise ValueError("write the first part of the address of an account, such as acme")
+    return text
+
+
 def domain(text: str) -> str:
     """Return a domain name in lower case. Raise ValueError if it has a port or is not a name in ASCII (RFC 1035)."""
     name = text.lower().rstrip(".")

@@ -21,6 +21,7 @@ from config.environment import (
     networks,
     number,
     one_of,
+    prefix,
     proxy_mode,
     sentry_dsn,
     socket_address,
@@ -54,6 +55,7 @@ OPERATOR_ACCOUNT = _read(
     "OPERATOR_ACCOUNT",
     "",
     "The prefix of the operator's own account. Its owners, signed in with a second factor, use the console of operators there.",
+    prefix,
 )
 FORUM_DOMAINS = _read(
     "FORUM_DOMAINS",

@@ -24,7 +24,18 @@ VALID = {
 NAMES = [
     *("SECRET_KEY", "BASE_DOMAIN", "DATABASE_URL", "DATABASE_POOLER", "HTTPS", "TRUST_PROXY", "EMAIL_URL", "LOG_LEVEL"),
     *("STATEMENT_TIMEOUT", "RATE_LIMIT", "FAILED_LOGIN_LIMIT", "ACCOUNT_LIMIT", "WEBHOOK_ALLOW", "PORT", "HOST"),
-    *("PUBLIC_PORT", "WORKERS", "DATABASE_WAIT", "FILES_DIR", "FILES_URL", "FILES_QUOTA"),
+    *(
+        "PUBLIC_PORT",
+        "WORKERS",
+        "DATABASE_WAIT",
+        "FILES_DIR",
+        "FILES_URL",
+        "FILES_QUOTA",
+        "OPERATOR_ACCOUNT",
+        "SIGN_UP",
+    ),
+    *("SIGN_UP_LIMIT", "TLS_ASK_ADDRESSES", "METRICS_ADDRESS", "OTEL_EXPORTER_OTLP_ENDPOINT", "SENTRY_DSN"),
+    *("OTEL_TRACES_SAMPLER_ARG", "LOG_FORMAT", "SLOW_STATEMENT_MS"),
 ]
 
 
@@ -36,7 +47,11 @@ def errors_for(monkeypatch, **changes: str | None) -> list[tuple[str, str, str |
         if value is not None:
             monkeypatch.setenv(name, value)
     loaded = runpy.run_path(str(ROOT / "config" / "settings.py"))
-    names = ("ENVIRONMENT", "HTTPS", "HTTPS_FOR_PAGES_ONLY", "TRUST_PROXY", "MIDDLEWARE", "EMAIL_BACKEND")
+    names = (
+        *("ENVIRONMENT", "HTTPS", "HTTPS_FOR_PAGES_ONLY", "TRUST_PROXY", "MIDDLEWARE", "EMAIL_BACKEND", "PORT"),
+        *("SIGN_UP", "SIGN_UP_LIMIT", "TLS_ASK_ADDRESSES", "METRICS_ADDRESS", "SENTRY_DSN"),
+        "OTEL_EXPORTER_OTLP_ENDPOINT",
+    )
     checked_settings = {name: loaded[name] for name in names}
     with override_settings(**checked_settings):
         return [(error.id, error.msg, error.hint) for error in check_settings()]
@@ -108,6 +123,23 @@ INVALID = {
         ),
     ],
     ("DATABASE_WAIT", "write a whole number from 0 to 3600. "): ["-1", "3601", "1.5"],
+    ("OPERATOR_ACCOUNT", "write the first part of the address of an account, such as acme. The prefix"): [
+        *("acme.example.com", "Acme", "-acme", "https://acme.example.com", "a" * 64),
+    ],
+    ("SIGN_UP", "write open, invitation or closed. Who"): ["on", "yes"],
+    ("SIGN_UP_LIMIT", "write a whole number, 0 or more. The accounts"): ["-1", "many"],
+    ("TLS_ASK_ADDRESSES", "write addresses and networks such as 127.0.0.1,10.0.0.0/8,fd00::/8. The"): [
+        "proxy",
+        "10.0.0.1/8",
+    ],
+    ("METRICS_ADDRESS", "write a host and a port such as 127.0.0.1:9100. The"): ["9100", "127.0.0.1", "127.0.0.1:0"],
+    ("OTEL_EXPORTER_OTLP_ENDPOINT", "write an address that starts with https:// or http://. The"): ["collector:4318"],
+    ("OTEL_TRACES_SAMPLER_ARG", "write a number from 0 to 1, such as 0.01. The part"): ["2", "-0.1", "x"],
+    ("SENTRY_DSN", "write the DSN of a project, such as https://key@sentry.example.com/1. The"): [
+        *("https://sentry.example.com/1", "https://hunter2@sentry.example.com/project"),
+    ],
+    ("LOG_FORMAT", "write text or json. The"): ["xml"],
+    ("SLOW_STATEMENT_MS", "write a whole number, 0 or more. Statements"): ["-1", "1.5"],
 }
 
 
@@ -129,6 +161,45 @@ def test_it_warns_of_endless_redirects(monkeypatch):
     [(id, message, _)] = errors_for(monkeypatch, TRUST_PROXY=None, HTTPS="pages")
     assert (id, message.partition(":")[0]) == ("rostrum.W002", "HTTPS is pages and TRUST_PROXY is off")
     assert errors_for(monkeypatch, TRUST_PROXY=None, HTTPS="off") == []
+
+
+# The settings that cause each warning, and similar ones that cause none.
+RISKS = {
+    "rostrum.W003": ([{"SIGN_UP": "open", "SIGN_UP_LIMIT": "0"}], [{"SIGN_UP": "open"}, {"SIGN_UP_LIMIT": "0"}]),
+    "rostrum.W004": (
+        [{"TLS_ASK_ADDRESSES": "0.0.0.0/0"}, {"TLS_ASK_ADDRESSES": "10.0.0.0/8,::/0"}],
+        [{"TLS_ASK_ADDRESSES": "10.0.0.0/8"}],
+    ),
+    "rostrum.W005": (
+        [{"METRICS_ADDRESS": "8.8.8.8:9100"}, {"METRICS_ADDRESS": "[2600::1]:9100"}],
+        [{"METRICS_ADDRESS": f"{host}:9100"} for host in ("[::]", "127.0.0.1", "10.0.0.1", "metrics", "[::1]")],
+    ),
+    "rostrum.W006": ([{"METRICS_ADDRESS": "127.0.0.1:8000"}], [{"METRICS_ADDRESS": "127.0.0.1:8000", "PORT": "8001"}]),
+    "rostrum.W007": (
+        [
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector.example.com:4318"},
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://8.8.8.8:4318"},
+            {"SENTRY_DSN": "http://key@sentry.example.com/1"},
+        ],
+        [
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"},
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector.prod.svc.cluster.local:4318"},
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://[::1]:4318"},
+            {"SENTRY_DSN": "https://key@sentry.example.com/1"},
+        ],
+    ),
+}
+
+
+@table(("id", "settings"), RISKS.items())
+def test_it_warns_of_risks(monkeypatch, id, settings):
+    risky, safe = settings
+    for changes in risky:
+        [(found, _, hint)] = errors_for(monkeypatch, **changes)
+        assert (found, bool(hint)) == (id, True)
+        assert errors_for(monkeypatch, HTTPS="off", **changes) == []
+    for changes in safe:
+        assert errors_for(monkeypatch, **changes) == []
 
 
 def test_it_rejects_every_error_at_once(monkeypatch):
