@@ -1019,7 +1019,9 @@ CREATE TABLE public.accounts_oidcprovider (
     tested_claims jsonb,
     metadata jsonb NOT NULL,
     keys jsonb NOT NULL,
-    fetched_at timestamp with time zone
+    fetched_at timestamp with time zone,
+    checked_at timestamp with time zone,
+    missing_since jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 ALTER TABLE ONLY public.accounts_oidcprovider ALTER COLUMN account_id SET (n_distinct=2);
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from psycopg import sql
 
 from accounts.account.models import Account, closing_changed
-from accounts.closing.emails import email_owners
+from accounts.closing.emails import announce
 from accounts.hosts.models import FormerPrefix
 from core.db.transactions import in_transaction
 from core.jobs.queue import Job
@@ -104,12 +104,12 @@ def delete_account(*, account_id: int, deletion_at: str) -> None:
 def remind_owners(*, account_id: int, deletion_at: str) -> None:
     account = Account.objects.filter(id=account_id).first()
     if account is not None and is_due(account, deletion_at):
-        in_transaction(lambda: email_owners(account, "deletion_asked"))
+        in_transaction(lambda: announce(account, "deletion_asked"))
 
 
 @receiver(closing_changed)
 def on_closing_changed(*, account: Account, act: str, **_options: object) -> None:
-    email_owners(account, act)
+    announce(account, act)
     if act == "deletion_asked" and (at := account.deletion_at) is not None:
         arguments: dict[str, Any] = {"account_id": account.id, "deletion_at": at.isoformat()}
         remind_owners.defer(**arguments, _schedule_at=at - REMINDER)

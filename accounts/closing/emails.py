@@ -1,13 +1,11 @@
 """The e-mails to the owners of an account that is closed or opened."""
 
 from django.urls import reverse
-from django.utils import timezone, translation
 
 from accounts.account.models import Account
 from accounts.hosts.names import public_url
-from accounts.mail import sending as mail
-from accounts.users.models import User
-from core.pages.formatting import date_text
+from accounts.users.owners import email_owners
+from core.pages.formatting import lazy_date
 
 TEMPLATES = {
     "suspended": "accounts/mail/account_suspended.txt",
@@ -17,20 +15,12 @@ TEMPLATES = {
 }
 
 
-def email_owners(account: Account, act: str) -> None:
+def announce(account: Account, act: str) -> None:
     """Tell all owners of an act."""
-    for owner in account.users.filter(role=User.Role.OWNER, is_active=True).order_by("id"):
-        language = mail.supported_language(owner.language or account.language)
-        with translation.override(language), timezone.override(owner.time_zone or account.time_zone):
-            day = date_text(timezone.localdate(account.deletion_at)) if account.deletion_at else ""
-        mail.send(
-            owner.email,
-            TEMPLATES[act],
-            account_id=account.id,
-            language=language,
-            sender=account.name or account.prefix,
-            urgent=False,
-            date=day,
-            reason=account.suspended_reason,
-            url=public_url(account.prefix) + reverse("accounts-closing"),
-        )
+    email_owners(
+        account,
+        TEMPLATES[act],
+        date=lazy_date(account.deletion_at) if account.deletion_at else "",
+        reason=account.suspended_reason,
+        url=public_url(account.prefix) + reverse("accounts-closing"),
+    )

@@ -6,20 +6,30 @@ A provider begins as a draft, which only a test of an owner uses. After a succes
 
 import asyncio
 from collections.abc import Collection
-from typing import Any
+from datetime import datetime
+from typing import Any, Self
 from uuid import uuid4
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models, transaction
+from django.db.models import F, Q
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.audit.models import Audited, record
 from accounts.hosts.domains import RECORD_LABEL, read_records
-from accounts.hosts.names import is_domain, read
+from accounts.hosts.models import Host
+from accounts.hosts.names import is_domain, public_url, read
 from accounts.identities.models import Identity
 from accounts.users.models import User
+from accounts.users.owners import email_owners
+from core.db.locks import LockableQuerySet
 from core.errors import FieldError
+from core.pages.formatting import lazy_date
 from core.rows.trimmed import fold_email
 from core.sealing import seal, unseal
 
@@ -29,8 +39,22 @@ MAX_DOMAINS, MAX_GROUPS = 10, 50
 GROUP_ROLES = (User.Role.ADMIN, User.Role.AGENT, User.Role.MEMBER)
 
 
+STATE_SENTENCES = {
+    "draft": _("It is a draft now, which nobody signs in with."),
+    "on": _("It is on now: the sign-in page offers it."),
+    "enforced": _("It is enforced now: people with an e-mail of its domains sign in in no other way."),
+}
+
+
 class SignInRefused(Exception):
     """The provider knows the person, but the account does not admit them. The message tells why."""
+
+
+class OIDCProviderQuerySet(LockableQuerySet["OIDCProvider"]):
+    def due(self) -> Self:
+        """Return the providers whose domains have to be checked again, the longest unchecked first."""
+        is_old = Q(checked_at__lte=timezone.now() - Host.CHECK_INTERVAL)
+        return self.filter(Q(checked_at=None) | is_old).order_by(F("checked_at").asc(nulls_first=True))
 
 
 class OIDCProvider(Audited):
@@ -58,6 +82,9 @@ class OIDCProvider(Audited):
     state = models.CharField(max_length=20, choices=State.choices, default=State.DRAFT)
     # The domains of e-mails that the account has proven, and the value of the DNS record that proves them.
     domains = ArrayField(models.CharField(max_length=255), default=list)
+    # By domain, the time of the first failed check after the last successful one.
+    missing_since = models.JSONField(default=dict, db_default={})
+    checked_at = models.DateTimeField(null=True)
     token = models.UUIDField(default=uuid4, editable=False)
     groups_claim = models.CharField(max_length=255, default="groups")
     # By the name of a group, the role that it gives. Without any, roles are changed in the settings only.
@@ -72,6 +99,8 @@ class OIDCProvider(Audited):
     metadata = models.JSONField(default=dict)
     keys = models.JSONField(default=dict)
     fetched_at = models.DateTimeField(null=True)
+
+    objects = OIDCProviderQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.issuer
@@ -89,9 +118,15 @@ class OIDCProvider(Audited):
     def record_value(self) -> str:
         return f"rostrum-domain={self.token}"
 
+    @property
+    def lapses_at(self) -> dict[str, datetime]:
+        """By domain without its record, the time from which it does not count, as for the domains of forums (`Host.GRACE`)."""
+        return {name: datetime.fromisoformat(since) + Host.GRACE for name, since in self.missing_since.items()}
+
     @transaction.atomic(savepoint=False)
     def write(self, *, secret: str = "", **values: Any) -> None:
         """Save the settings. A change of the provider makes it a draft again, which has to be tested."""
+        is_new = self._state.adding
         is_other = any(
             values.get(name, getattr(self, name)) != getattr(self, name) for name in ("issuer", "client_identifier")
         )
@@ -105,16 +140,18 @@ class OIDCProvider(Audited):
             Identity.objects.filter(account_id=self.account_id, provider=Identity.OIDC).delete()
         self.save()
         self.apply()
+        if (is_other or secret) and not is_new:
+            self.tell_owners(_("The provider has changed. It is a draft again, which nobody signs in with."))
 
     @transaction.atomic(savepoint=False)
-    def change_state(self, state: str, *, by: User) -> None:
+    def change_state(self, state: str, *, by: User | None = None) -> None:
         """Change the state. Raise FieldError if the provider was not tested, or if nobody could get in should it fail."""
         if state != self.State.DRAFT and self.tested_at is None:
             raise FieldError("state", _("can't be this before a successful test"))
         if state == self.State.ENFORCED:
             if not self.domains:
                 raise FieldError("state", _("needs a proven domain of e-mails"))
-            if not by.has_usable_password() or by.second_factor_at is None:
+            if by is None or not by.has_usable_password() or by.second_factor_at is None:
                 raise FieldError(
                     "state", _("needs you to have a password and a second factor, with which you can always come in")
                 )
@@ -123,6 +160,7 @@ class OIDCProvider(Audited):
         self.state = state
         self.save()
         self.apply()
+        self.tell_owners(STATE_SENTENCES[state])
 
     def apply(self) -> None:
         """Copy to the account what each request reads there."""
@@ -139,7 +177,12 @@ class OIDCProvider(Audited):
         self.state = self.State.DRAFT
         self.apply()
         Identity.objects.filter(account_id=self.account_id, provider=Identity.OIDC).delete()
+        self.tell_owners(_("It was removed. Everybody signs in in the other ways again."))
         self.delete()
+
+    def tell_owners(self, change: str | Promise) -> None:
+        url = public_url(self.account.prefix) + reverse("accounts-oidc")
+        email_owners(self.account, "accounts/mail/sso_changed.txt", change=change, url=url)
 
     def prove_domain(self, text: str) -> None:
         """Add a domain of e-mails whose DNS has the record. Raise FieldError. Call this outside of a transaction."""
@@ -148,11 +191,58 @@ class OIDCProvider(Audited):
             raise FieldError("domain", _("is not a domain such as example.com"))
         if len({*self.domains, name}) > MAX_DOMAINS:
             raise FieldError("domain", _("can't be added: there are 10 already"))
-        if self.record_value not in asyncio.run(read_records(f"{self.record_name}.{name}")):
+        if name not in self.find_proven([name]):
             raise FieldError("domain", _("does not have the record yet: DNS can take an hour"))
-        self.domains = sorted({*self.domains, name})
+        with transaction.atomic():
+            provider = self.lock()
+            is_new = name not in provider.domains
+            provider.missing_since.pop(name, None)
+            provider.change_domains({*provider.domains, name})
+            if is_new:
+                sentence = _("The domain {name} was proven. People with its e-mails can join.")
+                provider.tell_owners(format_lazy(sentence, name=name))
+
+    def lock(self) -> "OIDCProvider":
+        provider = OIDCProvider.objects.locked().get(pk=self.pk)
+        provider.account = self.account
+        return provider
+
+    def change_domains(self, names: Collection[str]) -> None:
+        self.domains = sorted(names)
+        if not names and self.state == self.State.ENFORCED:
+            self.state = self.State.ON
+            self.tell_owners(STATE_SENTENCES[self.state])
         self.save()
         self.apply()
+
+    def find_proven(self, names: Collection[str]) -> set[str]:
+        """Return the domains whose DNS has the record."""
+
+        async def read_all() -> list[list[str]]:
+            return await asyncio.gather(*(read_records(f"{self.record_name}.{name}") for name in names))
+
+        found = zip(names, asyncio.run(read_all()), strict=True)
+        return {name for name, records in found if self.record_value in records}
+
+    def check_domains(self) -> None:
+        """Check the proof of each domain, as a domain can pass to another owner. Call this outside of a transaction.
+
+        Owners are told of a missing record at once. The domain counts for `Host.GRACE` more.
+        """
+        names = list(self.domains)
+        missing = set(names) - self.find_proven(names)
+        with transaction.atomic():
+            provider, now = self.lock(), timezone.now()
+            before, provider.checked_at = provider.missing_since, now
+            provider.missing_since = {name: before.get(name, now.isoformat()) for name in missing & {*provider.domains}}
+            lapsed = {name for name, at in provider.lapses_at.items() if at <= now}
+            url = public_url(provider.account.prefix) + reverse("accounts-oidc")
+            for name in sorted(missing & provider.missing_since.keys() - before.keys() | lapsed):
+                date = "" if name in lapsed else lazy_date(provider.lapses_at[name])
+                email_owners(provider.account, "accounts/mail/sso_domain.txt", domain=name, date=date, url=url)
+            for name in lapsed:
+                del provider.missing_since[name]
+            provider.change_domains({*provider.domains} - lapsed)
 
     def role_of(self, claims: dict[str, Any]) -> str:
         """Return the strongest role of the groups of a person, or the default."""

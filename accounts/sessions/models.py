@@ -11,8 +11,8 @@ from django.utils import timezone
 from accounts.audit.models import record
 from accounts.users.digests import MAX_SECRET_LENGTH, digest_of, new_secret
 from accounts.users.models import User
-from core.db.prepared import prepared
 from core.db.availability import is_read_only
+from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
 from core.db.text import replace_non_xml
 

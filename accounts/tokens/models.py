@@ -16,8 +16,8 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit.models import record
 from accounts.tokens.scopes import clean_networks, clean_scopes
 from accounts.users.models import User
-from core.db.prepared import prepared
 from core.db.availability import is_read_only
+from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
 from core.rows.scopes import READ, WRITE

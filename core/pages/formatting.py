@@ -10,6 +10,7 @@ from functools import lru_cache
 from django.conf import settings
 from django.http import HttpRequest
 from django.utils import formats, timezone
+from django.utils.functional import lazy
 from django.utils.translation import get_language, trans_real
 
 from core.numbers import decimal_places, has_two_readings
@@ -57,6 +58,10 @@ def amount_text(
 def date_text(day: date, kind: str = "DATE_FORMAT") -> str:
     """Return a date in one of the formats of Django's languages."""
     return _date_text(day, kind, get_language())
+
+
+# The day of a time, in the language and the time zone that are active when the text is used.
+lazy_date = lazy(lambda moment: date_text(timezone.localdate(moment)), str)
 
 
 def time_text(moment: datetime, kind: str = "DATETIME_FORMAT") -> str:

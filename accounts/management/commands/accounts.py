@@ -38,9 +38,8 @@ def disable_sso(account: Account) -> None:
     provider = OIDCProvider.objects.filter(account_id=account.id).first()
     if provider is None:
         raise CommandError("The account has no single sign-on")
-    provider.account, provider.state = account, OIDCProvider.State.DRAFT
-    provider.save()
-    provider.apply()
+    provider.account = account
+    provider.change_state(OIDCProvider.State.DRAFT)
 
 
 def reset_second_factor(account: Account, login: str) -> None:

@@ -226,6 +226,8 @@ TEMPLATES = {
     "accounts/mail/password_reset.txt": {"login": "carol", "url": "https://a/"},
     "accounts/mail/sign_in_code.txt": {"code": "012345"},
     "accounts/mail/sign_up.txt": {"url": "https://a/"},
+    "accounts/mail/sso_changed.txt": {"change": "It is on now.", "url": "https://a/"},
+    "accounts/mail/sso_domain.txt": {"domain": "a.example", "date": "1 March 2027", "url": "https://a/"},
     "webhooks/failing.txt": {"host": "hooks.example", "url": "https://a/"},
     "webhooks/gone.txt": {"host": "hooks.example", "url": "https://a/"},
 }

@@ -3,9 +3,10 @@
 import base64
 import hashlib
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from io import StringIO
 from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+from uuid import uuid4
 
 import pytest
 from django.core.management import call_command
@@ -15,11 +16,13 @@ from joserfc.jwk import KeySet, RSAKey
 
 from accounts.factors.models import SecondFactor
 from accounts.identities.models import Identity
+from accounts.oidc.jobs import check_domains_of_emails
 from accounts.oidc.models import OIDCProvider
 from accounts.sessions.models import Session
 from core import outbound
 from core.errors import FieldError
 from tests.support.factories import PASSWORD
+from tests.support.jobs import run_jobs
 from tests.support.tables import table
 
 ISSUER = "https://login.example.com"
@@ -294,6 +297,87 @@ def test_an_operator_disables_it(sso, fake):
     call_command("accounts", "disable-sso", "acme", stdout=StringIO())
     sso.account.refresh_from_db()
     assert (sso.account.sso_domains, OIDCProvider.objects.get().state) == ([], "draft")
+
+
+def emails(mailbox) -> list[tuple[str, str]]:
+    run_jobs()
+    found = [(email.to[0], email.subject) for email in mailbox]
+    mailbox.clear()
+    return found
+
+
+def pass_days(days: int) -> None:
+    provider = OIDCProvider.objects.get()
+    since = {
+        name: (datetime.fromisoformat(text) - timedelta(days=days)).isoformat()
+        for name, text in provider.missing_since.items()
+    }
+    OIDCProvider.objects.update(checked_at=timezone.now() - timedelta(days=days), missing_since=since)
+    check_domains_of_emails()
+
+
+def test_a_domain_counts_for_a_week_without_its_record(sso, fake, mailoutbox):
+    OIDCProvider.objects.update(state="enforced", token=(token := uuid4()))
+    enforce(sso)
+    # A provider that was never checked is due.
+    assert OIDCProvider.objects.due().count() == 1
+    fake.records = [f"rostrum-domain={token}"]
+    pass_days(1)
+    assert OIDCProvider.objects.get().lapses_at == {}
+    assert emails(mailoutbox) == []
+    fake.records = []
+    check_domains_of_emails()
+    # It was checked within the day.
+    assert OIDCProvider.objects.get().lapses_at == {}
+    pass_days(1)
+    assert emails(mailoutbox) == [("alice@acme.example", "The DNS record of acme.example is missing")]
+    assert "The record of acme.example is missing" in sso.page(sso.alice).get(PATH).text
+    for _ in range(6):
+        pass_days(1)
+    assert emails(mailoutbox) == []
+    assert sign_in(sso, fake).location == "/app/roadmap"
+    pass_days(1)
+    sso.account.refresh_from_db()
+    provider = OIDCProvider.objects.get()
+    assert (provider.domains, provider.state, provider.missing_since, sso.account.sso_domains) == ([], "on", {}, [])
+    assert [subject for _, subject in emails(mailoutbox)] == [
+        "acme.example no longer counts for single sign-on",
+        "Single sign-on at Acme has changed",
+    ]
+    fake.claims = {**BOB, "sub": "d-1", "email": "dan@acme.example"}
+    assert sign_in(sso, fake).location == "/app/sign-in"
+
+
+def test_a_record_that_returns_ends_the_wait(sso, fake):
+    pass_days(1)
+    assert list(OIDCProvider.objects.get().lapses_at) == ["acme.example"]
+    fake.records = [f"rostrum-domain={OIDCProvider.objects.get().token}"]
+    pass_days(6)
+    assert OIDCProvider.objects.get().lapses_at == {}
+    pass_days(6)
+    assert OIDCProvider.objects.get().domains == ["acme.example"]
+
+
+def test_owners_are_told_of_changes(sso, fake, mailoutbox):
+    type(sso.alice).objects.filter(pk=sso.alice.pk).update(second_factor_at=timezone.now())
+    sso.alice.refresh_from_db()
+    changes = {
+        "It is enforced now": lambda: sso.provider.change_state("enforced", by=sso.alice),
+        "It is a draft now": lambda: call_command("accounts", "disable-sso", "acme", stdout=StringIO()),
+        "The provider has changed": lambda: sso.provider.write(secret="other"),
+        "It was removed": sso.provider.remove,
+    }
+    for sentence, act in changes.items():
+        act()
+        run_jobs()
+        [email] = mailoutbox
+        assert (email.to, sentence in email.body) == (["alice@acme.example"], True)
+        mailoutbox.clear()
+    # Nobody signs in with a setting of roles.
+    provider = OIDCProvider(account=sso.account)
+    provider.write(issuer=ISSUER, client_identifier="client")
+    provider.write(groups_claim="roles")
+    assert emails(mailoutbox) == []
 
 
 def test_keys_are_read_once_a_day(sso, fake):
