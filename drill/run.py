@@ -42,6 +42,8 @@ LIMITS = {
     "kill the machine of the primary": 30,
     "freeze the machine of the primary": 30,
 }
+# The longest time without reads, which a standby answers, in seconds.
+MAX_PAUSE_OF_READS = 3
 
 
 class Drill:
@@ -143,7 +145,11 @@ def find_problems(drill: Drill, receiver: Receiver, mail: MailServer) -> list[st
         "webhooks are not in order": all(before <= after for before, after in pairwise(numbers)),
         "an e-mail was not sent": set(traffic.addresses) <= set(mail.addresses),
         "an e-mail was sent more often than once for each fault": sent - len(mail.addresses) <= len(drill.pauses),
-        **{f"{name} took {pause:.1f} s": pause <= LIMITS[name] for name, pause in drill.pauses},
+        **{f"{name}: {pause:.1f} s without writes": pause <= LIMITS[name] for name, pause in drill.pauses},
+        **{
+            f"{name}: {pause:.1f} s without reads": pause <= MAX_PAUSE_OF_READS
+            for name, pause in drill.pauses_of_reads
+        },
     }
     return [problem for problem, is_good in checks.items() if not is_good]
 
