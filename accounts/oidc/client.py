@@ -6,6 +6,7 @@ import hashlib
 import json
 import secrets
 from datetime import timedelta
+from math import isfinite
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -19,6 +20,7 @@ from joserfc.jwk import KeySet
 from accounts.identities.models import Identity
 from accounts.oidc.models import OIDCProvider
 from core import outbound
+from core.db.text import is_xml_text, replace_non_xml
 
 # Algorithms of signatures. Others, such as `none` and those with a shared secret, are refused.
 ALGORITHMS = ["RS256", "PS256", "ES256", "Ed25519", "EdDSA"]
@@ -57,7 +59,7 @@ def fetch(provider: OIDCProvider, method: str, url: str, **options: Any) -> Any:
     if response.status != 200 or not isinstance(content, dict):
         code = content.get("error") if isinstance(content, dict) else None
         raise ProviderError(f"{url.partition('?')[0]}: {response.status} {str(code or '')[:100]}".strip())
-    return content
+    return storable(content)
 
 
 def discover(provider: OIDCProvider, *, is_fresh: bool = False) -> None:
@@ -104,8 +106,8 @@ def finish(provider: OIDCProvider, code: str, kept: dict[str, str], redirect_uri
         "code_verifier": kept["verifier"],
     }
     headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
-    methods = provider.metadata.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
-    if "client_secret_basic" in methods:
+    methods = provider.metadata.get("token_endpoint_auth_methods_supported")
+    if not isinstance(methods, list) or "client_secret_basic" in methods:
         credentials = f"{quote(provider.client_identifier, safe='')}:{quote(provider.secret, safe='')}"
         headers.append(("Authorization", f"Basic {base64.b64encode(credentials.encode()).decode()}"))
     else:
@@ -114,6 +116,7 @@ def finish(provider: OIDCProvider, code: str, kept: dict[str, str], redirect_uri
     answer = fetch(provider, "POST", url, headers=headers, body=body)
     claims = read_id_token(provider, str(answer.get("id_token", "")))
     check_claims(provider, claims, kept["nonce"])
+    claims = storable(claims)
     userinfo = provider.metadata.get("userinfo_endpoint")
     if "email" not in claims and userinfo:
         # Some providers keep the e-mail out of the token.
@@ -122,6 +125,17 @@ def finish(provider: OIDCProvider, code: str, kept: dict[str, str], redirect_uri
         if further.get("sub") == claims["sub"]:
             claims = {**further, **claims}
     return claims
+
+
+def storable(value: Any) -> Any:
+    """Return JSON without what PostgreSQL does not store: NUL, lone surrogates, NaN and infinite numbers."""
+    if isinstance(value, str):
+        return replace_non_xml(value)
+    if isinstance(value, list):
+        return [storable(item) for item in value]
+    if isinstance(value, dict):
+        return {replace_non_xml(name): storable(item) for name, item in value.items()}
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def read_id_token(provider: OIDCProvider, token: str) -> dict[str, Any]:
@@ -133,7 +147,8 @@ def read_id_token(provider: OIDCProvider, token: str) -> dict[str, Any]:
             return dict(jwt.decode(token, keys, algorithms=ALGORITHMS).claims)
         except InvalidKeyIdError:
             continue
-        except (JoseError, ValueError, TypeError, KeyError):
+        except (JoseError, ValueError, TypeError, KeyError, AttributeError):
+            # Also keys of another form than RFC 7517 demands.
             break
     raise ProviderError(_("The signature of the token is not valid."))
 
@@ -149,6 +164,7 @@ def check_claims(provider: OIDCProvider, claims: dict[str, Any], nonce: str) -> 
         and claims.get("nonce") == nonce
         and isinstance(subject, str)
         and 0 < len(subject) <= Identity.MAX_SUBJECT
+        and is_xml_text(subject)
         and isinstance(expires, int | float)
         and expires > now - LEEWAY
         and isinstance(issued, int | float)

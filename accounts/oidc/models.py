@@ -11,6 +11,8 @@ from typing import Any, Self
 from uuid import uuid4
 
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 from django.db import models, transaction
 from django.db.models import F, Q
 from django.urls import reverse
@@ -289,8 +291,13 @@ class OIDCProvider(Audited):
 
     def verified_email(self, claims: dict[str, Any]) -> str:
         email = claims.get("email")
-        if not isinstance(email, str) or len(email) > 255 or claims.get("email_verified") not in (True, "true"):
-            raise SignInRefused(_("The provider does not say that your e-mail is verified (email, email_verified)."))
+        try:
+            if not isinstance(email, str) or len(email) > 255 or claims.get("email_verified") not in (True, "true"):
+                raise ValidationError("")
+            validate_email(email)
+        except ValidationError:
+            sentence = _("The provider does not say that your e-mail is verified (email, email_verified).")
+            raise SignInRefused(sentence) from None
         if domain_of(email) not in self.domains:
             raise SignInRefused(_("Your e-mail is of no domain of this account."))
         return email

@@ -44,6 +44,8 @@ JOB_BUCKETS = (0.01, 0.1, 0.5, 1, 5, 20, 60, 300, 3600)
 CAUSES = {"413": "too_large", "429": "rate_limit", "503": "unavailable"}
 # Seconds between two measurements of a worker, and between two attempts to take the place of the worker that answers Prometheus.
 INTERVAL = 1
+# The requests of a worker that wait to be counted. Further ones are not counted: the files cannot be written, as when the disk is full.
+MAX_UNCOUNTED = 100_000
 
 logger = logging.getLogger("rostrum.monitoring")
 
@@ -76,7 +78,10 @@ def watch(metrics: "RequestMetrics", directory: Path) -> None:
     registry.register(ServerCollector(_port))
     registry.register(DatabaseCollector())
     while True:
-        metrics.measure()
+        try:
+            metrics.measure()
+        except OSError as error:
+            logger.error("metrics are not written: %s", error.strerror)
         is_chosen = is_chosen or lock(directory / "answering")
         if is_chosen and not is_answering:
             # After `manage.py reload`, a worker with the old code may still use the address.
@@ -134,7 +139,7 @@ class RequestMetrics:
         self.memory = gauge("rostrum_resident_bytes", "The resident memory of each worker.", "liveall")
         self.slots.set(settings.REQUEST_THREADS)
         self.workers.set(1)
-        self._ended: deque[tuple[str, str, str, str | None, float]] = deque()
+        self._ended: deque[tuple[str, str, str, str | None, float]] = deque(maxlen=MAX_UNCOUNTED)
 
     def measure(self) -> None:
         """Count the requests that have ended, and set the gauges."""

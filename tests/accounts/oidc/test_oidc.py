@@ -59,7 +59,6 @@ class FakeProvider:
         elif url.endswith("/keys"):
             content = KeySet([self.key]).as_dict(private=False)
         elif url.endswith("/userinfo"):
-            assert headers["Authorization"] == "Bearer x"
             content = self.userinfo
         elif url.endswith("/token"):
             assert base64.b64decode(headers["Authorization"].removeprefix("Basic ")) == b"client:the-secret"
@@ -223,6 +222,12 @@ def test_a_second_factor_is_asked_for_unless_the_provider_does(sso, fake):
         ({"iat": 9**11}, "for another service, another browser or another time"),
         ({"sub": ""}, "for another service, another browser or another time"),
         ({"sub": 7}, "for another service, another browser or another time"),
+        ({"sub": "a\x00"}, "for another service, another browser or another time"),
+        ({"exp": float("nan")}, "for another service, another browser or another time"),
+        ({"iat": float("nan")}, "for another service, another browser or another time"),
+        ({"exp": "tomorrow"}, "for another service, another browser or another time"),
+        ({"email": "b\x00b@acme.example", "sub": "x"}, "does not say that your e-mail is verified"),
+        ({"email": "b ob@acme.example", "sub": "x"}, "does not say that your e-mail is verified"),
     ],
 )
 def test_it_rejects_claims(sso, fake, claims, message):
@@ -232,6 +237,43 @@ def test_it_rejects_claims(sso, fake, claims, message):
     assert response.location == "/app/sign-in"
     assert message in visitor.get("/app/sign-in").text.replace("&#39;", "'")
     assert Session.objects.count() == 0
+
+
+def test_claims_of_any_form_are_shown(sso, fake):
+    fake.claims |= {
+        "groups": ["team", "\x00"],
+        "name": "B\x00",
+        "n": float("nan"),
+        "deep": [{"\x00": 1}],
+        "big": 10**400,
+    }
+    alice = sso.page(sso.alice)
+    page = alice.get(fake.go(alice.get("/app/sign-in/sso?test"))).follow()
+    assert "B\ufffd" in page.text
+    assert sign_in(sso, fake).location == "/app/roadmap"
+
+
+@table(
+    "changes",
+    [
+        {"token_endpoint_auth_methods_supported": 7},
+        {"authorization_endpoint": ["https://login.example.com/authorize"]},
+        {"authorization_endpoint": None},
+        {"token_endpoint": "https://10.0.0.1/"},
+        {"jwks_uri": f"{ISSUER}/userinfo"},
+        {"x": "\x00\ud800"},
+    ],
+)
+def test_documents_of_any_form_are_no_error_of_the_service(sso, fake, changes):
+    fake.metadata |= changes
+    OIDCProvider.objects.update(fetched_at=None)
+    fake.userinfo = {"keys": "none"}
+    visitor = sso.page()
+    started = visitor.get("/app/sign-in/sso")
+    if started.location.startswith(ISSUER):
+        assert visitor.get(fake.go(started)).location in ("/app/sign-in", "/")
+    else:
+        assert started.location == "/app/sign-in"
 
 
 def test_it_rejects_the_signature_of_another_key(sso, fake):
