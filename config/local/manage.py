@@ -10,7 +10,7 @@ from typing import NoReturn
 from django.core.management import ManagementUtility
 
 from config.local.data import BASE_DIR, DataDirectory, LocalError, local_variables
-from config.local.postgres import Cluster, ClusterError
+from config.local.postgres import Cluster, ClusterError, find_program
 
 # How long to wait for `make run` to start or stop, or for another `make manage` to end, in seconds.
 MAX_WAIT = 180
@@ -21,6 +21,8 @@ MIGRATION_COMMANDS = {"makemigrations", "migrate", "showmigrations", "sqlmigrate
 @contextlib.contextmanager
 def local_database(data: DataDirectory) -> Iterator[bool]:
     """Set the environment for commands on the database of `make run`. Start PostgreSQL if `make run` is not running, and yield True."""
+    # `backup` needs the client programs in the version of the server.
+    os.environ["PATH"] = f"{find_program('pg_dump').parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     no_database = LocalError(f"There is no database in {data.path}: start make run first, or set DATA_DIR.")
     if os.environ.get("DATABASE_URL"):
         raise LocalError(

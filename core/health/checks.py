@@ -133,7 +133,7 @@ def check_files() -> Iterable[Finding]:
         yield OK, "the store answers"
 
 
-register("settings", "monitoring", check_settings)
+register("settings", "doctor-and-support-packet", check_settings)
 register("migrations", "the-database", check_migrations)
 register("clock", "the-database", check_clock)
 register("workers", "jobs", check_workers)

@@ -84,7 +84,7 @@ def is_postgresql_running(data):
     return False
 
 
-def test_it_works(start_service):
+def test_it_works(start_service, tmp_path):
     service = start_service()
     service.wait_for_output(READY)
     # The port is that of the running service, not PORT.
@@ -99,6 +99,9 @@ def test_it_works(start_service):
     assert (status, err) == (0, "")
     assert not is_postgresql_running(service.data)
     service.wait_for_end()
+    # With the programs of the server, not those that the machine may have.
+    status, out_of_backup, err = run_manage(service.data, "backup", str(tmp_path / "backup"), PATH=os.defpath)
+    assert (status, err, "rows" in out_of_backup) == (0, "", True)
     restarted = start_service(service.port)
     restarted.wait_for_output(READY)
     assert is_served(printed_values(out), service.port)
