@@ -147,8 +147,7 @@ def find_problems(drill: Drill, receiver: Receiver, mail: MailServer) -> list[st
         "an e-mail was sent more often than once for each fault": sent - len(mail.addresses) <= len(drill.pauses),
         **{f"{name}: {pause:.1f} s without writes": pause <= LIMITS[name] for name, pause in drill.pauses},
         **{
-            f"{name}: {pause:.1f} s without reads": pause <= MAX_PAUSE_OF_READS
-            for name, pause in drill.pauses_of_reads
+            f"{name}: {pause:.1f} s without reads": pause <= MAX_PAUSE_OF_READS for name, pause in drill.pauses_of_reads
         },
     }
     return [problem for problem, is_good in checks.items() if not is_good]

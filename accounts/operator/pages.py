@@ -11,6 +11,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib.postgres.functions import TransactionNow
+from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404
@@ -243,13 +244,22 @@ class OperatorJobs(ConfirmedOperatorPage):
     def find(self) -> QuerySet[Job]:
         return Job.objects.filter(id=parse_id(self.request.POST.get("id")) or 0, state=Job.State.FAILED)
 
-    def retry(self, request: UserRequest) -> HttpResponse:
-        self.find().update(state=Job.State.WAITING, attempts=0, scheduled_at=TransactionNow())
+    def change(self, act: str, write: Callable[[QuerySet[Job]], object]) -> HttpResponse:
+        """Change a failed job. The audit log of its account names the job."""
+        rows = self.find()
+        if (job := rows.only("name", "account_id").first()) is not None:
+            with called_from(Origin(Interface.CONSOLE)), transaction.atomic():
+                write(rows)
+                if Account.objects.filter(id=job.account_id).exists():
+                    record(job.account_id, f"account.{act}", job=job.name)
         return redirect("accounts-operator-jobs")
 
+    def retry(self, request: UserRequest) -> HttpResponse:
+        values = {"state": Job.State.WAITING, "attempts": 0, "scheduled_at": TransactionNow()}
+        return self.change("job_retried", lambda rows: rows.update(**values))
+
     def delete(self, request: UserRequest) -> HttpResponse:
-        self.find().delete()
-        return redirect("accounts-operator-jobs")
+        return self.change("job_deleted", lambda rows: rows.delete())
 
 
 class OperatorHealth(OperatorPage):

@@ -10,7 +10,9 @@ from django.db import models, transaction
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.audit.origin import Interface, Origin, called_from
 from core.errors import Conflict, FieldError
+from core.jobs.registry import job
 
 LIMITS = ("rate_limit", "files_quota", "team_limit")
 
@@ -44,10 +46,12 @@ class Plan(models.Model):
         """Save the plan, and give its limits to the accounts that have it. Raise FieldError for a name that is taken."""
         if Plan.objects.filter(name=values["name"]).exclude(pk=self.pk).exists():
             raise FieldError("name", _("is already taken"), "taken")
+        before = self.limits
         for name, value in values.items():
             setattr(self, name, value)
         self.save()
-        Account.objects.filter(plan_id=self.pk).update(**self.limits)
+        if self.limits != before and Account.objects.filter(plan_id=self.pk).update(**self.limits):
+            record_limits.defer(plan_id=self.pk, before=before, after=self.limits)
 
     @transaction.atomic
     def remove(self) -> None:
@@ -55,6 +59,14 @@ class Plan(models.Model):
         if Account.objects.filter(plan_id=self.pk).exists():
             raise Conflict(_("Accounts have this plan: give them another one first"))
         self.delete()
+
+
+@job(time_limit=600)
+def record_limits(*, plan_id: int, before: dict[str, int | None], after: dict[str, int | None]) -> None:
+    """Record the new limits of a plan in the audit logs of all accounts that have it, which can be many."""
+    with called_from(Origin(Interface.CONSOLE)):
+        for account in Account.objects.filter(plan_id=plan_id).order_by("id").only("id", "prefix"):
+            account.record("limits_changed", before=before, after=after)
 
 
 @transaction.atomic(savepoint=False)

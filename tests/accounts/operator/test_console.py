@@ -12,6 +12,7 @@ from core.errors import FieldError
 from core.health import checks
 from core.jobs.queue import Job
 from tests.support.factories import make_user
+from tests.support.jobs import run_jobs
 from tests.support.pages import Visitor
 from tests.support.tables import table
 from webhooks.models import Endpoint
@@ -109,6 +110,14 @@ def test_plans_give_limits(acme, mallory, settings):
     plan.write(name="Small", rate_limit=3, files_quota=None, team_limit=None)
     acme.account.refresh_from_db()
     assert (acme.account.rate_limit, acme.account.files_quota, acme.account.team_limit) == (3, None, None)
+    assert run_jobs() == 1
+    entry = acme.account.audit_entries.latest("id")
+    assert (entry.action, entry.actor_kind) == ("account.limits_changed", "operator")
+    assert entry.details["before"] == {"rate_limit": 2, "files_quota": 1_000_000, "team_limit": 2}
+    assert entry.details["after"] == {"rate_limit": 3, "files_quota": None, "team_limit": None}
+    # A new name changes no limit.
+    plan.write(name="Little", **plan.limits)
+    assert run_jobs() == 0
     # A plan in use stays.
     mallory.get("/app/operator/plans").forms[0].submit("do", value="delete")
     assert Plan.objects.count() == 1
@@ -143,13 +152,23 @@ def test_it_rejects_plans_with_the_same_name(mallory):
 def test_failed_jobs_are_tried_again_or_deleted(acme, mallory):
     now = timezone.now()
     values = {"queue": "default", "state": "failed", "scheduled_at": now, "error": "KeyError"}
-    first, second = (Job.objects.create(name="webhooks.owners.tell_owners", **values) for _number in range(2))
+    values["name"] = "webhooks.owners.tell_owners"
+    first, second = (Job.objects.create(account_id=id, **values) for id in (0, acme.account.id))
     page = mallory.get("/app/operator/jobs")
     assert "KeyError" in page.text
     forms = {form["id"].value: form for form in page.forms.values() if "id" in form.fields}
     forms[str(first.id)].submit("do", value="retry")
     forms[str(second.id)].submit("do", value="delete")
     assert list(Job.objects.values_list("id", "state")) == [(first.id, "waiting")]
+    entry = acme.account.audit_entries.latest("id")
+    assert (entry.action, entry.actor_kind, entry.actor_name) == ("account.job_deleted", "operator", "")
+    assert entry.details == {"job": "webhooks.owners.tell_owners"}
+    # Its account is deleted.
+    third = Job.objects.create(account_id=10**9, **values)
+    forms[str(second.id)]["id"] = str(third.id)
+    forms[str(second.id)].submit("do", value="retry")
+    third.refresh_from_db()
+    assert third.state == "waiting"
 
 
 def test_it_shows_failing_webhooks_without_their_secrets(acme, mallory):
