@@ -78,6 +78,7 @@ def test_it_works(start_service, tree):
     assert service.get("/app/release") == 404
     with (tree / "config/urls.py").open("a") as file:
         file.write(NEW_PAGE)
+    files = []
     with Load(service) as load:
         for _ in range(2):
             workers = {process.pid for process in server.children()}
@@ -85,17 +86,20 @@ def test_it_works(start_service, tree):
             assert (result.returncode, result.stdout) == (0, "2 workers have the new code.\n"), service.output()
             assert len({process.pid for process in server.children()} - workers) == 2
             assert service.get("/app/release") == 200
+            files.append(server.num_fds())
+    assert files[0] == files[1]
     assert set(load.statuses) == {200}
     assert load.statuses.total() > 100
 
 
-def test_it_rejects_code_that_does_not_start(start_service, tree):
+@pytest.mark.parametrize("file", ["config/urls.py", "config/wsgi.py"])
+def test_it_rejects_code_that_does_not_start(start_service, tree, file):
     service = start_service(tree=tree, LOG_LEVEL="INFO")
     service.wait_for_output(READY)
     server = service.find_process("manage.py serve")
     workers = server.children()
-    with (tree / "config/urls.py").open("a") as file:
-        file.write("\nurlpatterns = [no_such_name]\n")
+    with (tree / file).open("a") as module:
+        module.write("\nurlpatterns = [no_such_name]\n")
     result = run_command(service, tree, server.pid)
     assert result.returncode == 1
     assert "no_such_name" in result.stderr
@@ -105,7 +109,8 @@ def test_it_rejects_code_that_does_not_start(start_service, tree):
 
 def test_it_rejects_a_process_that_is_no_server(monkeypatch):
     monkeypatch.setattr("config.management.commands.reload.find_problem", lambda: "")
-    with subprocess.Popen(["sleep", "60"]) as process:
+    # A shell that has a child, as a server has.
+    with subprocess.Popen(["sh", "-c", "sleep 5 & wait"]) as process:
         with pytest.raises(CommandError, match=f"Process {process.pid} is no web server."):
             call_command("reload", process.pid)
         process.kill()

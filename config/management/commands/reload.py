@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from config.server import load_application
 from core.db.availability import find_problem
 
 # In seconds. The new code needs a few seconds to start, and each old worker may finish its requests for `STOP_TIMEOUT`.
@@ -22,11 +23,12 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, process: int, **options: object) -> None:
-        # This command runs with the new code. Django has made its system checks.
+        # This command runs with the new code. Django has made its system checks. If the new server could not import it, all workers would end.
+        load_application()
         if problem := find_problem():
             raise CommandError(f"Nothing was changed. {problem}")
         old_workers = children(process)
-        if not old_workers:
+        if not old_workers or "serve" not in arguments_of(process):
             raise CommandError(f"Process {process} is no web server.")
         try:
             os.kill(process, signal.SIGHUP)
@@ -40,6 +42,13 @@ class Command(BaseCommand):
                 raise CommandError(f"Old workers still run after {TIMEOUT} s. The log of the web server tells why.")
             time.sleep(0.1)
         self.stdout.write(f"{len(left)} workers have the new code.")
+
+
+def arguments_of(process: int) -> list[str]:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_text().split("\0")
+    except OSError:
+        return []
 
 
 def children(process: int) -> set[str]:
