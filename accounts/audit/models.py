@@ -16,7 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.actions import ACTIONS
 from accounts.audit.origin import Interface, current_origin
-from core.db.tenancy import TenantModel
+from core.db.tenancy import StrictSave, TenantModel
 from core.db.text import replace_non_xml
 
 # The trigger of the table has this time as well.
@@ -152,7 +152,7 @@ def shorten(value: Any) -> Any:
     return f"{value[:MAX_VALUE]}…" if isinstance(value, str) and len(value) > MAX_VALUE else value
 
 
-class Audited(models.Model):
+class Audited(StrictSave):
     """A mixin for settings: it records their inserts, their updates with the values before and after, and their deletions."""
 
     # The group of the actions.

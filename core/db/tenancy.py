@@ -13,10 +13,12 @@ from typing import Any
 from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
-from django.db import connection, models
+from django.db import DatabaseError, connection, models
+from django.utils.translation import gettext_lazy as _
 
 from core.db.derived import writing, writing_row
 from core.db.fields import PlainField, TenantRow
+from core.errors import Conflict
 
 
 class FoldedField(PlainField, models.TextField):
@@ -73,7 +75,26 @@ def rows_of(account: object, model: type[models.Model]) -> "models.QuerySet[Any]
     return rows
 
 
-class TenantModel(TenantRow):
+class StrictSave(models.Model):
+    """A mixin whose `save` raises Conflict if the row was deleted meanwhile. Django's would insert it again, or raise DatabaseError."""
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        is_update = not self._state.adding and not kwargs.get("force_insert")
+        if is_update and kwargs.get("update_fields") is None:
+            kwargs["force_update"] = True
+        try:
+            super().save(*args, **kwargs)
+        except DatabaseError as error:
+            # Errors of the database itself have a cause.
+            if error.__cause__ is None and is_update:
+                raise Conflict(_("This was deleted in the meantime")) from error
+            raise
+
+
+class TenantModel(StrictSave, TenantRow):
     """A row of one tenant. Query it through the account: `account.clients.get(id=12)`. What depends on the row follows its writes."""
 
     class Meta:

@@ -112,8 +112,11 @@ READERS: dict[str, Callable[[FieldDefinition], fields.WireField]] = {
 
 def fits(definition: FieldDefinition, value: object) -> bool:
     """Return whether a stored value fits the definition unchanged."""
+    reader = READERS[definition.type](definition)
+    # It is no part of a serializer, which would have the context.
+    reader._context = {"account": definition.account}  # type: ignore[attr-defined]
     try:
-        return bool(to_json_value(READERS[definition.type](definition).run_validation(value)) == value)
+        return bool(to_json_value(reader.run_validation(value)) == value)
     except FieldErrors:
         return False
 

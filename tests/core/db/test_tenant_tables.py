@@ -6,8 +6,9 @@ from django.db import IntegrityError, connection, transaction
 from psycopg.errors import ForeignKeyViolation
 
 from accounts.account.models import Account
+from core.errors import Conflict
 from tests.support.assertions import read
-from tests.support.factories import make_client, make_task
+from tests.support.factories import make_category, make_client, make_task
 from tests.support.fill import fill_both
 
 TENANT_TABLES = [model for model in apps.get_models() if any(field.name == "account" for field in model._meta.fields)]
@@ -87,6 +88,17 @@ def links() -> list[tuple[str, str, str]]:
     return [
         (table, columns[1], target) for _, table, columns, target, _ in foreign_keys() if target != "accounts_account"
     ]
+
+
+@pytest.mark.parametrize("options", [{}, {"update_fields": ["name"]}])
+def test_a_deleted_row_is_not_saved_again(acme, options):
+    category = make_category(acme.account, "Old")
+    again = acme.account.categories.get(id=category.id)
+    category.delete()
+    again.name = "New"
+    with pytest.raises(Conflict, match="deleted in the meantime"), transaction.atomic():
+        again.save(**options)
+    assert not acme.account.categories.filter(name="New").exists()
 
 
 def test_every_foreign_key_between_tenant_tables_includes_the_account(db):

@@ -184,6 +184,27 @@ def test_a_deal_may_bring_a_client_without_required_fields(acme):
     assert acme.json().post("/app/deals.json", json=body).status_code == 201
 
 
+@table(
+    ("type", "options", "misfits"),
+    [
+        ("text", {}, 2),
+        ("number", {}, 4),
+        ("money", {}, 4),
+        ("date", {}, 4),
+        ("boolean", {}, 4),
+        ("choice", {"choices": ["red"]}, 4),
+        ("choices", {"choices": ["red"]}, 5),
+        ("link", {}, 4),
+    ],
+)
+def test_values_are_compared_with_every_type(acme, admin, type, options, misfits):
+    row = make_field_definition(acme.account, "size", type=type, **options)
+    for value in ("red", 5, "2026-11-27", True, "https://a.example/"):
+        make_client(acme.alice, additional_fields={"size": value})
+    answer = read(acme.json().get(f"/app/field_definitions/{row.id}/misfits.json"))
+    assert answer == {"count": misfits, "compared": 5, "complete": True}
+
+
 def test_a_changed_type_keeps_the_values(acme, admin, monkeypatch):
     row = make_field_definition(acme.account, "size")
     client = make_client(acme.alice, additional_fields={"size": "big"})
