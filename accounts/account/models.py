@@ -190,6 +190,7 @@ class Account(Audited):
         self.lock_for_closing()
         if not self.is_closed:
             raise Conflict(_("The account is open"))
+        self.check_deletion_has_not_begun()
         self._close("restored", suspended_at=None, suspended_reason="", deletion_at=None)
 
     def ask_deletion(self) -> None:
@@ -204,7 +205,12 @@ class Account(Audited):
         self.lock_for_closing()
         if self.deletion_at is None:
             raise Conflict(_("The account is not to be deleted"))
+        self.check_deletion_has_not_begun()
         self._close("kept", deletion_at=None)
+
+    def check_deletion_has_not_begun(self) -> None:
+        if self.deletion_at is not None and self.deletion_at <= timezone.now():
+            raise Conflict(_("The account is being deleted: it is too late to keep it"))
 
     def lock_for_closing(self) -> None:
         """Lock the row until the transaction ends, and read its state."""

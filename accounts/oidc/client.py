@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 import json
+import re
 import secrets
 from datetime import timedelta
 from math import isfinite
@@ -14,7 +15,7 @@ from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from joserfc import jwt
-from joserfc.errors import InvalidKeyIdError, JoseError
+from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from accounts.identities.models import Identity
@@ -53,13 +54,13 @@ def fetch(provider: OIDCProvider, method: str, url: str, **options: Any) -> Any:
     except outbound.OutboundError as error:
         raise ProviderError(outbound.ERROR_MESSAGES[error.code]) from None
     try:
-        content = json.loads(response.body)
-    except ValueError:
+        content = storable(json.loads(response.body))
+    except (ValueError, RecursionError):
         content = None
     if response.status != 200 or not isinstance(content, dict):
         code = content.get("error") if isinstance(content, dict) else None
         raise ProviderError(f"{url.partition('?')[0]}: {response.status} {str(code or '')[:100]}".strip())
-    return storable(content)
+    return content
 
 
 def discover(provider: OIDCProvider, *, is_fresh: bool = False) -> None:
@@ -116,11 +117,14 @@ def finish(provider: OIDCProvider, code: str, kept: dict[str, str], redirect_uri
     answer = fetch(provider, "POST", url, headers=headers, body=body)
     claims = read_id_token(provider, str(answer.get("id_token", "")))
     check_claims(provider, claims, kept["nonce"])
-    claims = storable(claims)
-    userinfo = provider.metadata.get("userinfo_endpoint")
-    if "email" not in claims and userinfo:
+    try:
+        claims = storable(claims)
+    except RecursionError:
+        raise ProviderError(_("The answer of the provider is nested too deeply.")) from None
+    userinfo, token = provider.metadata.get("userinfo_endpoint"), str(answer.get("access_token"))
+    if "email" not in claims and userinfo and re.fullmatch("[!-~]+", token):
         # Some providers keep the e-mail out of the token.
-        headers = [("Authorization", f"Bearer {answer.get('access_token')}"), ("Accept", "application/json")]
+        headers = [("Authorization", f"Bearer {token}"), ("Accept", "application/json")]
         further = fetch(provider, "GET", str(userinfo), headers=headers)
         if further.get("sub") == claims["sub"]:
             claims = {**further, **claims}
@@ -139,17 +143,15 @@ def storable(value: Any) -> Any:
 
 
 def read_id_token(provider: OIDCProvider, token: str) -> dict[str, Any]:
-    """Return the claims of a token with a valid signature. A key that is unknown may be new."""
+    """Return the claims of a token with a valid signature. If it fits no key, the provider may have other keys by now."""
     for is_fresh in (False, True):
         discover(provider, is_fresh=is_fresh)
         try:
             keys = KeySet.import_key_set(provider.keys)
             return dict(jwt.decode(token, keys, algorithms=ALGORITHMS).claims)
-        except InvalidKeyIdError:
-            continue
-        except (JoseError, ValueError, TypeError, KeyError, AttributeError):
+        except (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             # Also keys of another form than RFC 7517 demands.
-            break
+            continue
     raise ProviderError(_("The signature of the token is not valid."))
 
 

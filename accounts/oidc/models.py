@@ -127,7 +127,7 @@ class OIDCProvider(Audited):
 
     @transaction.atomic(savepoint=False)
     def write(self, *, secret: str = "", **values: Any) -> None:
-        """Save the settings. A change of the provider makes it a draft again, which has to be tested."""
+        """Save the settings. Another provider is a draft again, which has to be tested. A new secret of the same one changes nothing else."""
         is_new = self._state.adding
         is_other = any(
             values.get(name, getattr(self, name)) != getattr(self, name) for name in ("issuer", "client_identifier")
@@ -136,14 +136,16 @@ class OIDCProvider(Audited):
             setattr(self, name, value)
         if secret:
             self.client_secret = seal(secret, SEAL_PURPOSE)
-        if is_other or secret:
+        if is_other:
             self.metadata, self.keys, self.fetched_at, self.tested_at, self.tested_claims = {}, {}, None, None, None
             self.state = self.State.DRAFT
             Identity.objects.filter(account_id=self.account_id, provider=Identity.OIDC).delete()
         self.save()
         self.apply()
-        if (is_other or secret) and not is_new:
+        if is_other and not is_new:
             self.tell_owners(_("The provider has changed. It is a draft again, which nobody signs in with."))
+        elif secret and not is_new:
+            self.tell_owners(_("The client secret was replaced."))
 
     @transaction.atomic(savepoint=False)
     def change_state(self, state: str, *, by: User | None = None) -> None:

@@ -115,13 +115,13 @@ verified_credentials = VerifiedCredentials()
 
 
 def verify(user: User | None, password: str, *, attempt: LoginAttempt | None = None) -> bool:
-    """Return whether the user is active and has the password. An unknown user (None) takes as long as a wrong password.
+    """Return whether the user is active and has the password. An unknown user (None), or one without a password, takes as long as a wrong one.
 
     `attempt` is counted before hashing and refunded if the password is correct. Cached credentials are not counted. Raise
     Throttled if the limit of attempts is exceeded.
     """
     found = user
-    if user is not None and not user.is_active:
+    if user is not None and not (user.is_active and user.has_usable_password()):
         user = None
     if user is not None and verified_credentials.key(user, password) in verified_credentials:
         return True

@@ -35,9 +35,13 @@ def clean_networks(networks: Sequence[str] | None) -> list[str] | None:
     cleaned = []
     for text in networks:
         try:
-            network = ipaddress.ip_network(text.strip(), strict=False)
+            network: ipaddress.IPv4Network | ipaddress.IPv6Network = ipaddress.ip_network(text.strip(), strict=False)
         except ValueError:
             message = _("{network} is not an address or a network, such as 203.0.113.7 or 2001:db8::/32")
             raise FieldError("networks", message, "invalid", {"network": text.strip()[:50]}) from None
+        mapped = network.network_address.ipv4_mapped if network.version == 6 else None
+        if mapped is not None and network.prefixlen >= 96:
+            # The addresses of clients are compared as IPv4, too.
+            network = ipaddress.ip_network((mapped, network.prefixlen - 96))
         cleaned.append(str(network))
     return list(dict.fromkeys(cleaned))

@@ -22,7 +22,7 @@ MIGRATION_COMMANDS = {"makemigrations", "migrate", "showmigrations", "sqlmigrate
 def local_database(data: DataDirectory) -> Iterator[bool]:
     """Set the environment for commands on the database of `make run`. Start PostgreSQL if `make run` is not running, and yield True."""
     # `backup` needs the client programs in the version of the server.
-    os.environ["PATH"] = f"{find_program('pg_dump').parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    os.environ.update(PATH=os.pathsep.join([str(find_program("pg_dump").parent), *os.get_exec_path()]))
     no_database = LocalError(f"There is no database in {data.path}: start make run first, or set DATA_DIR.")
     if os.environ.get("DATABASE_URL"):
         raise LocalError(

@@ -84,10 +84,11 @@ def sign_in(
     user.account = request.account
     if user.must_use_sso and way not in WITHOUT_ENFORCEMENT:
         log_refusal(request, way, RefusalReason.NEEDS_SSO, user=user)
+        discard_messages(request)
         messages.error(request, _("Your organisation has you sign in with it: choose the button below."))
         return redirect("accounts-sign-in")
     if user.second_factor_at is not None and way not in WITH_SECOND_FACTOR and not is_verified:
-        return ask_second_factor(request, response, user)
+        return ask_second_factor(request, response, user, way)
     if request.session is not None:
         request.session.end()
     agent, address = request.headers.get("User-Agent", ""), client_address_of(request)
@@ -111,11 +112,15 @@ def sign_in(
     return response
 
 
-def ask_second_factor(request: PageRequest, response: HttpResponse, user: User) -> HttpResponse:
-    """Store in the browser who has signed in with the first factor, and return a redirect to the page for the second one."""
-    # That the user is signed in is not true yet.
+def discard_messages(request: PageRequest) -> None:
+    """Discard the messages of the caller, such as that the user is signed in, which is not true yet."""
     list(messages.get_messages(request))
-    values = [request.account.id, user.id, proof_of_password(user), response.headers.get("Location", "/")]
+
+
+def ask_second_factor(request: PageRequest, response: HttpResponse, user: User, way: Way) -> HttpResponse:
+    """Store in the browser who has signed in with the first factor, and return a redirect to the page for the second one."""
+    discard_messages(request)
+    values = [request.account.id, user.id, proof_of_password(user), way, response.headers.get("Location", "/")]
     sealed = seal([*values, int(timezone.now().timestamp())], FIRST_FACTOR)
     asking = redirect("accounts-second-factor")
     asking.cookies = response.cookies
@@ -126,12 +131,13 @@ def ask_second_factor(request: PageRequest, response: HttpResponse, user: User) 
 def read_first_factor(request: PageRequest) -> tuple[User | None, str]:
     """Return the user who has signed in with the first factor in this browser, or None, and the page to show in the end.
 
-    A change of the password ends the first step.
+    A change of the password ends the first step, and so does single sign-on that is enforced meanwhile.
     """
     try:
         sealed = request.COOKIES.get(FIRST_FACTOR_COOKIE, "")[:MAX_COOKIE_LENGTH]
-        account_id, user_id, proof, target, at = unseal(sealed, FIRST_FACTOR)
-    except SealError:
+        account_id, user_id, proof, way, target, at = unseal(sealed, FIRST_FACTOR)
+    except (SealError, ValueError):
+        # A former version of the code has sealed fewer values.
         return None, "/"
     is_old = timezone.now().timestamp() - at > FIRST_FACTOR_LIFETIME.total_seconds()
     if account_id != request.account.id or is_old:
@@ -140,7 +146,7 @@ def read_first_factor(request: PageRequest) -> tuple[User | None, str]:
     if user is None or not hmac.compare_digest(proof_of_password(user), proof):
         return None, "/"
     user.account = request.account
-    return user, target
+    return (None, "/") if user.must_use_sso and way != Way.SSO else (user, target)
 
 
 def proof_of_password(user: User) -> str:

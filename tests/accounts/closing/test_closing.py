@@ -142,6 +142,11 @@ def test_tokens_at_the_host_of_the_service_are_refused(acme):
     assert_refused(client.get("/app/clients.json"), 403, "forbidden", message=CLOSED)
 
 
+def expire(account) -> None:
+    account.ask_deletion()
+    Account.objects.filter(pk=account.pk).update(deletion_at=timezone.now())
+
+
 @table(
     ("call", "error"),
     [
@@ -149,6 +154,9 @@ def test_tokens_at_the_host_of_the_service_are_refused(acme):
         (lambda account: account.cancel_deletion(), Conflict),
         (lambda account: account.suspend("a" * 501), FieldError),
         (lambda account: [account.ask_deletion(), account.ask_deletion()], Conflict),
+        # The deletion has begun.
+        (lambda account: [expire(account), account.cancel_deletion()], Conflict),
+        (lambda account: [expire(account), account.suspend(""), account.restore()], Conflict),
     ],
 )
 def test_it_rejects_acts_that_do_not_fit(acme, call, error):

@@ -19,8 +19,10 @@ from accounts.identities.models import Identity
 from accounts.oidc.jobs import check_domains_of_emails
 from accounts.oidc.models import OIDCProvider
 from accounts.sessions.models import Session
+from accounts.users.models import User
 from core import outbound
 from core.errors import FieldError
+from tests.support.codes import sign_in_with_code
 from tests.support.factories import PASSWORD
 from tests.support.jobs import run_jobs
 from tests.support.tables import table
@@ -35,7 +37,8 @@ class FakeProvider:
     """A provider that signs in the person that `claims` describes."""
 
     def __init__(self):
-        self.key = KEY
+        # The published key, and that of the tokens.
+        self.key = self.signing_key = KEY
         self.claims = dict(BOB)
         self.metadata = {
             "issuer": ISSUER,
@@ -66,12 +69,14 @@ class FakeProvider:
             assert base64.urlsafe_b64encode(digest).decode().rstrip("=") == self.challenge
             content = {"id_token": self.sign(), "access_token": "x", "token_type": "Bearer"}
         status = 404 if content == {"error": "not_found"} else 200
-        return outbound.Response(status, {}, json.dumps(content).encode())
+        return outbound.Response(
+            status, {}, json.dumps(content).replace('"DEEP"', "[" * 50_000 + "]" * 50_000).encode()
+        )
 
     def sign(self) -> str:
         now = int(timezone.now().timestamp())
         claims = {"iss": ISSUER, "aud": "client", "iat": now, "exp": now + 60, "nonce": self.nonce, **self.claims}
-        return jwt.encode({"alg": "RS256", "kid": "1"}, claims, KEY)
+        return jwt.encode({"alg": "RS256", "kid": "1"}, claims, self.signing_key)
 
     def go(self, response) -> str:
         """Follow the redirect to the provider, and return the path to which it leads back."""
@@ -262,6 +267,7 @@ def test_claims_of_any_form_are_shown(sso, fake):
         {"token_endpoint": "https://10.0.0.1/"},
         {"jwks_uri": f"{ISSUER}/userinfo"},
         {"x": "\x00\ud800"},
+        {"x": "DEEP"},
     ],
 )
 def test_documents_of_any_form_are_no_error_of_the_service(sso, fake, changes):
@@ -314,6 +320,42 @@ def test_a_change_of_the_provider_begins_anew(sso, fake):
     assert (sso.provider.state, sso.provider.tested_at, Identity.objects.count()) == ("draft", None, 0)
     with pytest.raises(FieldError, match="before a successful test"):
         sso.provider.change_state("on", by=sso.alice)
+
+
+def test_a_new_secret_of_the_provider_changes_nothing_else(sso, fake):
+    sign_in(sso, fake)
+    OIDCProvider.objects.update(client_secret="")
+    provider = OIDCProvider.objects.select_related("account").get()
+    provider.write(secret="the-secret", issuer=ISSUER)
+    assert (provider.state, Identity.objects.count()) == ("on", 1)
+    assert sign_in(sso, fake).location == "/app/roadmap"
+
+
+def test_keys_may_be_replaced_under_the_same_name(sso, fake):
+    sign_in(sso, fake)
+    fake.key = fake.signing_key = RSAKey.generate_key(2048, parameters={"kid": "1"})
+    assert sign_in(sso, fake).location == "/app/roadmap"
+
+
+def test_enforcement_ends_first_steps_in_other_ways(sso, fake):
+    User.objects.filter(pk=sso.bob.pk).update(second_factor_at=timezone.now())
+    visitor = sso.page()
+    form = visitor.get("/app/sign-in").forms["sign-in"]
+    form["login"], form["password"] = "bob", PASSWORD
+    assert form.submit().location == "/app/sign-in/second"
+    enforce(sso)
+    assert visitor.get("/app/sign-in/second").location == "/app/sign-in"
+    visitor = sso.page()
+    assert sign_in(sso, fake, visitor).location == "/app/sign-in/second"
+    assert visitor.get("/app/sign-in/second").status_code == 200
+
+
+def test_a_refused_sign_in_does_not_seem_to_have_succeeded(sso, fake, outbox):
+    enforce(sso)
+    visitor = sso.page()
+    text = sign_in_with_code(visitor, "bob@acme.example").follow().text
+    assert "Your organisation has you sign in" in text
+    assert "You are signed in" not in text
 
 
 def test_the_email_may_come_from_userinfo(sso, fake):
@@ -406,7 +448,8 @@ def test_owners_are_told_of_changes(sso, fake, mailoutbox):
     changes = {
         "It is enforced now": lambda: sso.provider.change_state("enforced", by=sso.alice),
         "It is a draft now": lambda: call_command("accounts", "disable-sso", "acme", stdout=StringIO()),
-        "The provider has changed": lambda: sso.provider.write(secret="other"),
+        "The client secret was replaced": lambda: sso.provider.write(secret="other"),
+        "The provider has changed": lambda: sso.provider.write(client_identifier="other"),
         "It was removed": sso.provider.remove,
     }
     for sentence, act in changes.items():

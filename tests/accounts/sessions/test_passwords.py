@@ -42,6 +42,26 @@ def test_the_hash_of_an_unknown_user_has_the_same_cost(monkeypatch):
     assert not passwords.verify(None, "correct horse battery")
 
 
+def test_no_password_costs_as_much_as_a_wrong_one(acme, monkeypatch):
+    """A password that is normalized is hashed twice. Otherwise the time would tell who has no password."""
+    hashes = []
+
+    def count(method):
+        return lambda *args: [hashes.append(1), method(*args)][1]
+
+    hasher = passwords.Argon2PasswordHasher
+    for name in ("encode", "verify"):
+        monkeypatch.setattr(hasher, name, count(getattr(hasher, name)))
+    without = acme.account.users.get(pk=acme.carol.pk)
+    without.set_unusable_password()
+    costs = []
+    for user in (None, acme.bob, without):
+        hashes.clear()
+        assert not passwords.verify(user, "a wrong\u00a0pass phrase")
+        costs.append(len(hashes))
+    assert costs == [2, 2, 2]
+
+
 def test_simultaneous_hashes_are_limited(monkeypatch):
     """The limit bounds the memory that requests with wrong passwords can use."""
     running, peak, lock = 0, 0, threading.Lock()

@@ -157,6 +157,11 @@ def test_another_network_is_refused_as_a_wrong_token_and_logged(acme, limited, c
 
 def test_it_normalizes_scopes_and_networks():
     assert clean_scopes(["posts", "write", "posts"]) == ["read", "write", "posts"]
+    assert clean_networks(["::ffff:203.0.113.7", "::ffff:10.0.0.0/104", "::/0"]) == [
+        "203.0.113.7/32",
+        "10.0.0.0/8",
+        "::/0",
+    ]
     assert clean_networks(["203.0.113.9/24", " 203.0.113.0/24", "2001:DB8::1"]) == ["203.0.113.0/24", "2001:db8::1/128"]
 
 
