@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.core import mail
 from django.core.checks import ERROR, run_checks
-from django.db import DEFAULT_DB_ALIAS, connection
+from django.db import DEFAULT_DB_ALIAS, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 
 from core.files import store
@@ -35,29 +35,41 @@ class Result:
     section: str
 
 
-_checks: dict[str, tuple[str, Check]] = {}
+@dataclass(frozen=True)
+class RegisteredCheck:
+    section: str
+    check: Check
+    needs_database: bool
 
 
-def register(name: str, section: str, check: Check) -> None:
+_checks: dict[str, RegisteredCheck] = {}
+
+
+def register(name: str, section: str, check: Check, *, needs_database: bool = True) -> None:
     """Register a check. `section` is the anchor of its section in docs/operating.md."""
-    _checks[name] = (section, check)
+    _checks[name] = RegisteredCheck(section, check, needs_database)
 
 
 def sections() -> dict[str, str]:
     """Return the section of each check."""
-    return {name: section for name, (section, _check) in _checks.items()}
+    return {name: each.section for name, each in _checks.items()}
 
 
 def run_health_checks() -> list[Result]:
-    """Run all checks. One that raises is a fault, and the others still run."""
+    """Run all checks. One that raises is a fault, and the others still run, except that a database that does not answer is asked once."""
     results: list[Result] = []
-    for name, (section, check) in _checks.items():
+    is_database_down = False
+    for name, each in _checks.items():
         try:
-            found = list(check())
+            if is_database_down and each.needs_database:
+                found = [(FAULT, "was not checked: the database does not answer")]
+            else:
+                found = list(each.check())
         except Exception as error:  # noqa: BLE001, the others have to run
             # The message may contain a secret.
             found = [(FAULT, f"could not be checked: {type(error).__name__}")]
-        results += [Result(name, level, message, section) for level, message in found]
+            is_database_down = is_database_down or (isinstance(error, OperationalError) and not connection.is_usable())
+        results += [Result(name, level, message, each.section) for level, message in found]
     return results
 
 
@@ -66,7 +78,7 @@ def level_of(value: float, warning: float, fault: float) -> str:
 
 
 def check_settings() -> Iterable[Finding]:
-    """Run Django's checks for production, which include those of the server and the role of the database."""
+    """Run Django's checks for production, which include those of the server and the role of the database, if it answers."""
     found = run_checks(include_deployment_checks=True, databases=[DEFAULT_DB_ALIAS])
     for message in found:
         if not message.is_silenced():
@@ -133,11 +145,12 @@ def check_files() -> Iterable[Finding]:
         yield OK, "the store answers"
 
 
-register("settings", "doctor-and-support-packet", check_settings)
+# The first shows whether the database answers.
 register("migrations", "the-database", check_migrations)
+register("settings", "doctor-and-support-packet", check_settings, needs_database=False)
 register("clock", "the-database", check_clock)
 register("workers", "jobs", check_workers)
 register("jobs", "jobs", check_jobs)
 register("change feed", "jobs", check_feed)
-register("e-mail", "e-mail", check_mail)
-register("files", "files", check_files)
+register("e-mail", "e-mail", check_mail, needs_database=False)
+register("files", "files", check_files, needs_database=False)

@@ -1,6 +1,6 @@
-import json
 import sys
 from dataclasses import asdict
+from json import dumps
 
 from django.core.management.base import BaseCommand, CommandParser
 
@@ -23,7 +23,7 @@ class Command(BaseCommand):
     def handle(self, *, json: bool, **options: object) -> None:
         results = run_health_checks()
         if json:
-            self.stdout.write(dump([asdict(result) for result in results]))
+            self.stdout.write(dumps([asdict(result) for result in results]))
         else:
             for result in results:
                 place = "" if result.level == OK else f" ({DOCUMENT}#{result.section})"
@@ -31,6 +31,3 @@ class Command(BaseCommand):
         levels = {result.level for result in results}
         if status := 2 if FAULT in levels else 1 if WARNING in levels else 0:
             sys.exit(status)
-
-
-dump = json.dumps

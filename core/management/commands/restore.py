@@ -2,7 +2,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from core.backups.backup import BackupError, restore, verify
+from core.backups import backup
 
 
 class Command(BaseCommand):
@@ -20,15 +20,18 @@ class Command(BaseCommand):
             action="store_true",
             help="restore into a new database of the same server, compare the rows and the last changes, and drop it",
         )
+        parser.add_argument(
+            "--files", action="store_true", help="with --verify: also read each stored file, and compare its digest"
+        )
 
-    def handle(self, *, directory: Path, verify: bool, **options: object) -> None:
+    def handle(self, *, directory: Path, verify: bool, files: bool, **options: object) -> None:
+        if files and not verify:
+            raise CommandError("--files is for --verify only")
         try:
-            found = check(directory) if verify else restore(directory)
-        except BackupError as error:
+            found = backup.verify(directory, with_files=files) if verify else backup.restore(directory)
+        except backup.BackupError as error:
             raise CommandError(str(error)) from None
         if found:
             raise CommandError("\n".join(found))
-        self.stdout.write("All rows, last changes and files are those of the backup.")
-
-
-check = verify
+        compared = "rows, last changes and files" if files else "rows and last changes, and the list of files,"
+        self.stdout.write(f"All {compared} are those of the backup.")

@@ -2,13 +2,18 @@
 
 import json
 import re
+import socket
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import OperationalError, connection
 
+from accounts.hosts import health
+from core import outbound
 from core.health import checks
 from core.health.checks import FAULT, OK, WARNING, run_health_checks, sections
 from core.jobs.queue import Heartbeat, TransactionNow
@@ -36,8 +41,7 @@ def results() -> dict[str, str]:
 def healthy(acme, monkeypatch):
     """Replace the checks that need a network or the settings of production."""
     for name in ("settings", "public address", "e-mail"):
-        section = sections()[name]
-        monkeypatch.setitem(checks._checks, name, (section, lambda: [(OK, "replaced")]))
+        monkeypatch.setitem(checks._checks, name, replace(checks._checks[name], check=lambda: [(OK, "replaced")]))
     Heartbeat.objects.create(at=TransactionNow())
     make_client(acme.alice)
     run_followers()
@@ -90,11 +94,63 @@ def test_a_check_that_fails_hides_no_other(healthy, monkeypatch):
     def fail():
         raise RuntimeError("postgresql://user:secret@host")
 
-    monkeypatch.setitem(checks._checks, "clock", ("the-database", fail))
+    monkeypatch.setitem(checks._checks, "clock", replace(checks._checks["clock"], check=fail))
     status, output = run()
     assert status == 2
     assert "error    clock: could not be checked: RuntimeError" in output
     assert "secret" not in output
+
+
+def test_a_database_that_does_not_answer_is_asked_once(healthy, monkeypatch):
+    calls = []
+
+    def fail():
+        calls.append(1)
+        raise OperationalError
+
+    for name in ("migrations", "clock"):
+        monkeypatch.setitem(checks._checks, name, replace(checks._checks[name], check=fail))
+    monkeypatch.setattr(connection, "is_usable", lambda: False)
+    found = {result.check: result.message for result in run_health_checks()}
+    assert len(calls) == 1
+    assert found["workers"] == found["clock"] == "was not checked: the database does not answer"
+    assert (found["e-mail"], "of the disk" in found["files"]) == ("replaced", True)
+
+
+def test_a_domain_is_connected_to_at_the_address_that_was_checked(monkeypatch):
+    answers = iter([["93.184.216.34"], ["127.0.0.1"]])
+    monkeypatch.setattr(outbound, "resolve_host", lambda host, port: next(answers))
+    connect = Mock(side_effect=ConnectionRefusedError)
+    monkeypatch.setattr(socket, "create_connection", connect)
+    with pytest.raises(ConnectionRefusedError):
+        health.end_of_certificate("ideas.example.com")
+    assert connect.call_args.args[0] == ("93.184.216.34", 443)
+
+
+def test_domains_are_not_checked_for_long(healthy, settings, monkeypatch):
+    settings.HTTPS, settings.FORUM_DOMAINS = True, "trusted"
+    for name in ("a.example", "b.example", "c.example"):
+        healthy.account.hosts.create(name=name)
+    now = iter([0, 1, 30, 31])
+    monkeypatch.setattr(health, "monotonic", lambda: next(now))
+    monkeypatch.setattr(health, "end_of_certificate", Mock(side_effect=ConnectionRefusedError))
+    [refused, late] = health.check_domains()
+    assert refused[1].endswith("has no valid certificate: ConnectionRefusedError")
+    assert late == (WARNING, "2 domains were not checked in time")
+
+
+@table(
+    ("sign_up", "operator", "host"),
+    [
+        ("open", "acme", "http://example.test"),
+        ("closed", "acme", "http://acme.example.test"),
+        ("closed", "", "http://acme.example.test"),
+    ],
+)
+def test_the_public_address_is_one_that_visitors_use(acme, settings, sign_up, operator, host):
+    settings.SIGN_UP, settings.OPERATOR_ACCOUNT = sign_up, operator
+    [(level, message)] = health.check_proxy()
+    assert (level, message.partition(" ")[0]) == (FAULT, host)
 
 
 def test_the_sections_exist():
