@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from tests.support.service import READY, environment_for
+from tests.support.service import READY, environment_for, free_port
 
 pytestmark = [
     pytest.mark.soak,
@@ -61,11 +61,11 @@ class Load:
             self.statuses[status] += 1
 
 
-def run_command(service, tree, process):
+def run_command(service, tree, process, **variables):
     return subprocess.run(
         [sys.executable, "-m", "config.local.manage", "reload", str(process)],
         cwd=tree,
-        env=environment_for(service.data),
+        env=environment_for(service.data, **variables),
         capture_output=True,
         text=True,
     )
@@ -83,7 +83,7 @@ def test_it_works(start_service, tree):
         for _ in range(2):
             workers = {process.pid for process in server.children()}
             result = run_command(service, tree, server.pid)
-            assert (result.returncode, result.stdout) == (0, "2 workers have the new code.\n"), service.output()
+            assert (result.returncode, result.stdout) == (0, "All workers have the new code.\n"), service.output()
             assert len({process.pid for process in server.children()} - workers) == 2
             assert service.get("/app/release") == 200
             files.append(server.num_fds())
@@ -92,15 +92,16 @@ def test_it_works(start_service, tree):
     assert load.statuses.total() > 100
 
 
-@pytest.mark.parametrize("file", ["config/urls.py", "config/wsgi.py"])
+@pytest.mark.parametrize("file", ["config/urls.py", "config/wsgi.py", "config/monitoring/metrics.py"])
 def test_it_rejects_code_that_does_not_start(start_service, tree, file):
-    service = start_service(tree=tree, LOG_LEVEL="INFO")
+    variables = {"METRICS_ADDRESS": f"127.0.0.1:{free_port()}"}
+    service = start_service(tree=tree, LOG_LEVEL="INFO", **variables)
     service.wait_for_output(READY)
     server = service.find_process("manage.py serve")
     workers = server.children()
     with (tree / file).open("a") as module:
         module.write("\nurlpatterns = [no_such_name]\n")
-    result = run_command(service, tree, server.pid)
+    result = run_command(service, tree, server.pid, **variables)
     assert result.returncode == 1
     assert "no_such_name" in result.stderr
     assert server.children() == workers

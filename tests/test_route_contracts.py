@@ -60,7 +60,9 @@ def filled(django_db_setup, django_db_blocker):
 
 
 @pytest.fixture
-def world(filled, db):
+def world(filled, db, settings):
+    # The account of the operators can't be deleted.
+    settings.OPERATOR_ACCOUNT = ""
     return filled
 
 

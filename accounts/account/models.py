@@ -10,6 +10,7 @@ from math import ceil
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.core.validators import RegexValidator
 from django.db import models
@@ -180,6 +181,7 @@ class Account(Audited):
                 "too_long",
                 {"most": self.MAX_SUSPENDED_REASON},
             )
+        self.check_may_be_closed()
         self.lock_for_closing()
         if self.suspended_at is not None:
             raise Conflict(_("The account is suspended already"))
@@ -195,6 +197,7 @@ class Account(Audited):
 
     def ask_deletion(self) -> None:
         """Close the account, and have it deleted after `DELETION_DELAY`. Raise Conflict if it is to be deleted already."""
+        self.check_may_be_closed()
         self.lock_for_closing()
         if self.deletion_at is not None:
             raise Conflict(_("The account is to be deleted already"))
@@ -207,6 +210,12 @@ class Account(Audited):
             raise Conflict(_("The account is not to be deleted"))
         self.check_deletion_has_not_begun()
         self._close("kept", deletion_at=None)
+
+    def check_may_be_closed(self) -> None:
+        if self.prefix == settings.OPERATOR_ACCOUNT:
+            raise Conflict(
+                _("This is the account of the operators: the setting OPERATOR_ACCOUNT has to name another one first")
+            )
 
     def check_deletion_has_not_begun(self) -> None:
         if self.deletion_at is not None and self.deletion_at <= timezone.now():

@@ -19,16 +19,25 @@ def register() -> None:
     worker.start_hooks.append(start_in_job_worker)
 
 
+def import_modules() -> None:
+    """Import what the settings ask for."""
+    for is_on, name in (
+        (settings.METRICS_ADDRESS, "metrics"),
+        (settings.OTEL_EXPORTER_OTLP_ENDPOINT, "tracing"),
+        (settings.SENTRY_DSN, "errors"),
+        (settings.SLOW_STATEMENT_MS, "statements"),
+    ):
+        if is_on:
+            importlib.import_module(f"config.monitoring.{name}")
+
+
 def prepare_web_server(port: int) -> None:
     """Import what the settings ask for before the web server forks its workers, which then share the memory."""
+    import_modules()
     if settings.METRICS_ADDRESS:
         from config.monitoring import metrics
 
         metrics.prepare(port)
-    if settings.OTEL_EXPORTER_OTLP_ENDPOINT:
-        importlib.import_module("config.monitoring.tracing")
-    if settings.SENTRY_DSN:
-        importlib.import_module("config.monitoring.errors")
 
 
 def start_in_web_worker(application: "Application") -> None:

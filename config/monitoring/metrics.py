@@ -44,6 +44,8 @@ JOB_BUCKETS = (0.01, 0.1, 0.5, 1, 5, 20, 60, 300, 3600)
 CAUSES = {"413": "too_large", "429": "rate_limit", "503": "unavailable"}
 # Seconds between two measurements of a worker, and between two attempts to take the place of the worker that answers Prometheus.
 INTERVAL = 1
+# The seconds in which the address may be in use without a message: after `manage.py reload`, by workers with the old code.
+MAX_WAIT_FOR_ADDRESS = 30
 # The requests of a worker that wait to be counted. Further ones are not counted: the files cannot be written, as when the disk is full.
 MAX_UNCOUNTED = 100_000
 
@@ -73,6 +75,7 @@ def start_in_web_worker(application: "Application") -> "RequestMetrics":
 def watch(metrics: "RequestMetrics", directory: Path) -> None:
     """Measure the worker. Answer Prometheus if no other worker does."""
     is_chosen = is_answering = False
+    attempts = 0
     registry = CollectorRegistry()
     MultiProcessCollector(registry, str(directory))
     registry.register(ServerCollector(_port))
@@ -84,25 +87,26 @@ def watch(metrics: "RequestMetrics", directory: Path) -> None:
             logger.error("metrics are not written: %s", error.strerror)
         is_chosen = is_chosen or lock(directory / "answering")
         if is_chosen and not is_answering:
-            # After `manage.py reload`, a worker with the old code may still use the address.
-            is_answering = answer(registry)
+            attempts += 1
+            is_answering = answer(registry, is_logged=attempts == MAX_WAIT_FOR_ADDRESS // INTERVAL)
         time.sleep(INTERVAL)
 
 
 def start_in_job_worker() -> "JobMetrics":
     registry = CollectorRegistry()
     metrics = JobMetrics(registry)
-    answer(registry)
+    answer(registry, is_logged=True)
     return metrics
 
 
-def answer(registry: CollectorRegistry) -> bool:
-    """Answer Prometheus in a thread. Return False if another process uses the address."""
+def answer(registry: CollectorRegistry, *, is_logged: bool) -> bool:
+    """Answer Prometheus in a thread. Return False if another process uses the address, which is logged only if `is_logged`."""
     host, port = settings.METRICS_ADDRESS
     try:
         start_http_server(port, host, registry)
     except OSError as error:
-        logger.error("no metrics: cannot listen on METRICS_ADDRESS: %s", error.strerror)
+        if is_logged:
+            logger.error("no metrics: cannot listen on METRICS_ADDRESS: %s", error.strerror)
         return False
     return True
 

@@ -5,9 +5,11 @@ import json
 import logging
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from datetime import timedelta
+from types import SimpleNamespace
 from urllib.request import urlopen
 
 import pytest
@@ -364,6 +366,18 @@ def test_alerts_and_the_dashboard_name_metrics_that_exist(directory):
     assert families - {re.sub("_total$", "", name) for name in documented} == set()
     for rule in rules:
         assert f"`{rule['alert']}`" in document
+
+
+def test_an_address_in_use_is_logged_once(settings, monkeypatch, caplog, tmp_path):
+    naps = iter(range(100))
+    monkeypatch.setattr(metrics.time, "sleep", lambda seconds: next(naps))
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        settings.METRICS_ADDRESS = other.getsockname()
+        with pytest.raises(StopIteration):
+            metrics.watch(SimpleNamespace(measure=lambda: None), tmp_path)
+    assert [record.message for record in caplog.records] == [
+        "no metrics: cannot listen on METRICS_ADDRESS: Address already in use"
+    ]
 
 
 @pytest.mark.skipif(not shutil.which("promtool"), reason="promtool is missing: the rules of alerts are not parsed")

@@ -42,7 +42,9 @@ MIN_SUCCEEDED = {
 
 
 @pytest.fixture
-def world(acme):
+def world(acme, settings):
+    # The account of the operators can't be deleted.
+    settings.OPERATOR_ACCOUNT = ""
     acme.account.partner_key = PARTNER
     acme.account.save()
     post = make_post(acme.bob)

@@ -128,7 +128,7 @@ class Command(BaseCommand):
         if act == "invite":
             self.stdout.write(in_transaction(partial(invite, options["email"], options["language"])))
             return
-        account = usage().filter(prefix=options["prefix"]).first()
+        account = usage().filter(prefix=options["prefix"].lower()).first()
         if account is None:
             raise CommandError(f"No account has the prefix {options['prefix']}")
         try:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from config import monitoring
 from config.server import load_application
 from core.db.availability import find_problem
 
@@ -24,6 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, *, process: int, **options: object) -> None:
         # This command runs with the new code. Django has made its system checks. If the new server could not import it, all workers would end.
+        monitoring.import_modules()
         load_application()
         if problem := find_problem():
             raise CommandError(f"Nothing was changed. {problem}")
@@ -41,7 +43,7 @@ class Command(BaseCommand):
             if time.monotonic() > deadline:
                 raise CommandError(f"Old workers still run after {TIMEOUT} s. The log of the web server tells why.")
             time.sleep(0.1)
-        self.stdout.write(f"{len(left)} workers have the new code.")
+        self.stdout.write("All workers have the new code.")
 
 
 def arguments_of(process: int) -> list[str]:

@@ -42,6 +42,11 @@ def run(*arguments: str) -> list[dict]:
     return json.loads(output.getvalue())
 
 
+@pytest.fixture(autouse=True)
+def no_operator(settings):
+    settings.OPERATOR_ACCOUNT = ""
+
+
 def test_it_works(acme):
     [shown] = run("suspend", "acme", "--reason", "Unpaid since May")
     assert (shown["prefix"], shown["state"], shown["reason"]) == ("acme", "suspended", "Unpaid since May")
@@ -174,6 +179,15 @@ def test_an_operator_resets_a_second_factor(acme):
         run("reset-second-factor", "acme", "alice")
     with pytest.raises(CommandError, match="No user has the login nobody"):
         run("reset-second-factor", "acme", "nobody")
+
+
+def test_it_rejects_the_account_of_the_operators(acme, settings):
+    settings.OPERATOR_ACCOUNT = "acme"
+    for act in ("suspend", "delete"):
+        with pytest.raises(CommandError, match="This is the account of the operators"):
+            call_command("accounts", act, "ACME")
+    acme.account.refresh_from_db()
+    assert not acme.account.is_closed
 
 
 def test_it_rejects_unknown_prefixes(db):

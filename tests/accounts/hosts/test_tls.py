@@ -45,7 +45,8 @@ def test_the_hosts_of_the_service(acme, domain, status):
     assert ask(domain).status_code == status
 
 
-def test_a_closed_account_keeps_its_certificate(acme):
+def test_a_closed_account_keeps_its_certificate(acme, settings):
+    settings.OPERATOR_ACCOUNT = ""
     acme.account.suspend("Unpaid")
     assert ask("acme.example.test").status_code == 200
 
