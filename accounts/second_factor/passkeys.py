@@ -4,6 +4,7 @@ Passkeys belong to the account's own host, such as `acme.example.com`: a browser
 """
 
 import json
+import struct
 from datetime import timedelta
 from typing import Any
 
@@ -25,6 +26,7 @@ from accounts.hosts.requests import PageRequest
 from accounts.sessions.cookies import MAX_COOKIE_LENGTH, PASSKEY_COOKIE, set_cookie
 from accounts.users.models import User
 from core.errors import FieldError
+from core.limits.rate_limits import hashed_key, hit
 from core.pages.base import base_url
 from core.sealing import SealError, seal, unseal
 
@@ -32,6 +34,8 @@ SEAL_PURPOSE = "passkey"
 # The time in which the browser has to answer, in seconds.
 LIFETIME = 600
 MAX_RESPONSE_LENGTH = 20_000
+# What the library raises for a response that is not valid, as it expects one of a browser.
+INVALID = (AttributeError, LookupError, RecursionError, TypeError, ValueError, struct.error)
 
 
 def serves_passkeys(request: PageRequest) -> bool:
@@ -63,7 +67,7 @@ def finish_registration(request: PageRequest, text: str) -> AuthenticatorData:
     """Return the new passkey of the response of the browser. Raise FieldError if the response is not valid."""
     try:
         return _server(request).register_complete(_read_state(request), _parse(text))
-    except (ValueError, KeyError, TypeError):
+    except INVALID:
         raise FieldError("passkey", _("The passkey could not be added: try again")) from None
 
 
@@ -84,9 +88,14 @@ def authenticate(request: PageRequest, text: str, user: User | None = None) -> U
         row: SecondFactor | None = rows.select_related("user").first()
         if row is None or not row.user.is_active or (user is not None and row.user_id != user.id):
             return None
-        _server(request).authenticate_complete(_read_state(request), [row.credential], response)
+        state = _read_state(request)
+        _server(request).authenticate_complete(state, [row.credential], response)
+        key = hashed_key("passkey", request.account.id, state["challenge"])
+        if not hit(key, 1, LIFETIME, is_required=True).allowed:
+            # Somebody has recorded the response.
+            return None
         row.count_use(response.response.authenticator_data.counter)
-    except (ValueError, KeyError, TypeError, FieldError):
+    except (*INVALID, FieldError):
         return None
     owner: User = row.user
     owner.account = request.account

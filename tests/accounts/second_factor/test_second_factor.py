@@ -1,14 +1,20 @@
 """Second factors: authenticator apps, recovery codes, their reset, and the accounts that require them."""
 
+import json
 import re
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64encode
 from datetime import timedelta
+from hashlib import sha256
 
 import pyotp
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
 from django.core import mail
 from django.core.exceptions import PermissionDenied
 from django.utils import timezone
+from fido2.cose import ES256
+from fido2.webauthn import AttestedCredentialData
 
 from accounts.factors.models import PERIOD, SecondFactor
 from accounts.sessions.models import Session
@@ -168,15 +174,63 @@ def test_it_rejects_a_reset(acme, by, user, error):
         SecondFactor.objects.reset(getattr(acme, user), by=getattr(acme, by))
 
 
-def test_it_rejects_passkeys_that_do_not_fit(acme):
+def text_of(data: bytes) -> str:
+    return urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def test_it_rejects_passkeys_that_do_not_fit(acme, settings):
+    settings.RATE_LIMIT = settings.FAILED_LOGIN_LIMIT = 0
     visitor = acme.page()
     csrf = visitor.get("/app/sign-in").forms["sign-in"]["csrfmiddlewaretoken"].value
     options = visitor.post("/app/sign-in/passkey/options", headers={"X-CSRFToken": csrf}).json
     assert options["publicKey"]["userVerification"] == "required"
-    for sent in ("", "[]", "{", b64encode(b"x").decode(), '{"id": "x", "rawId": "eA", "type": "public-key"}'):
+    response = {
+        "clientDataJSON": text_of(b'{"type": "webauthn.get", "challenge": "eA", "origin": "http://x"}'),
+        "signature": "eA",
+    }
+    bodies = [
+        {**response, "authenticatorData": text_of(bytes(32) + flags + bytes(4) + rest)}
+        for flags in (b"\x01", b"\x45", b"\x85")
+        for rest in (b"", b"\x00", b"\x81" * 3000, b"\xfb\x00", b"\xa1\x61")
+    ]
+    bodies += [{**response, "authenticatorData": "AA"}, [], None, {**response, "clientDataJSON": text_of(b"[" * 5000)}]
+    odd = [
+        json.dumps(
+            {"id": "eA", "rawId": "eA", "type": "public-key", "response": body, "clientExtensionResults": results}
+        )
+        for body in bodies
+        for results in ({}, [], "x")
+    ]
+    few = ("", "[]", "{", b64encode(b"x").decode(), '{"id": "x", "rawId": "eA", "type": "public-key"}', "[" * 20_000)
+    for sent in (*few, *odd):
         response = visitor.post("/app/sign-in/passkey", {"csrfmiddlewaretoken": csrf, "passkey": sent})
         assert response.location == "/app/sign-in?next=%2F", sent
     assert Session.objects.count() == 0
+
+
+def test_a_response_of_a_passkey_counts_once(acme):
+    key = ec.generate_private_key(ec.SECP256R1())
+    credential = AttestedCredentialData.create(bytes(16), b"id", ES256.from_cryptography_key(key.public_key()))
+    SecondFactor.objects.add_passkey(acme.bob, credential, name="Telephone", counter=0)
+    visitor = acme.page()
+    csrf = visitor.get("/app/sign-in").forms["sign-in"]["csrfmiddlewaretoken"].value
+    options = visitor.post("/app/sign-in/passkey/options", headers={"X-CSRFToken": csrf}).json["publicKey"]
+    values = {"type": "webauthn.get", "challenge": options["challenge"], "origin": f"http://{acme.host}"}
+    client = json.dumps(values).encode()
+    data = sha256(acme.host.encode()).digest() + b"\x05" + bytes(4)
+    signature = key.sign(data + sha256(client).digest(), ec.ECDSA(SHA256()))
+    names = {"clientDataJSON": client, "authenticatorData": data, "signature": signature}
+    response = {name: text_of(value) for name, value in names.items()}
+    answer = {"id": text_of(b"id"), "rawId": text_of(b"id"), "type": "public-key", "response": response}
+    form = {"csrfmiddlewaretoken": csrf, "passkey": json.dumps(answer | {"clientExtensionResults": {}})}
+    challenge = visitor.cookies["passkey"]
+    assert visitor.post("/app/sign-in/passkey", form).location != "/app/sign-in?next=%2F"
+    assert Session.objects.get().user_id == acme.bob.id
+    thief = acme.page()
+    csrf = thief.get("/app/sign-in").forms["sign-in"]["csrfmiddlewaretoken"].value
+    thief.set_cookie("passkey", challenge)
+    response = thief.post("/app/sign-in/passkey", form | {"csrfmiddlewaretoken": csrf})
+    assert (response.location, Session.objects.count()) == ("/app/sign-in?next=%2F", 1)
 
 
 def test_the_last_factor_takes_the_recovery_codes_with_it(acme):
