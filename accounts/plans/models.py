@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account.models import Account
 from accounts.audit.origin import Interface, Origin, called_from
 from core.errors import Conflict, FieldError
-from core.jobs.registry import job
+from core.jobs.registry import MAX_TIME_SLICE, has_time_left, job
 
 LIMITS = ("rate_limit", "files_quota", "team_limit")
 
@@ -61,12 +61,18 @@ class Plan(models.Model):
         self.delete()
 
 
-@job(time_limit=600)
-def record_limits(*, plan_id: int, before: dict[str, int | None], after: dict[str, int | None]) -> None:
-    """Record the new limits of a plan in the audit logs of all accounts that have it, which can be many."""
+@job(time_slice=MAX_TIME_SLICE)
+def record_limits(
+    *, plan_id: int, before: dict[str, int | None], after: dict[str, int | None], last_id: int = 0
+) -> None:
+    """Record the new limits of a plan in the audit logs of the accounts that have it, which can be many, after the one with `last_id`."""
     with called_from(Origin(Interface.CONSOLE)):
-        for account in Account.objects.filter(plan_id=plan_id).order_by("id").only("id", "prefix"):
+        for account in Account.objects.filter(plan_id=plan_id, id__gt=last_id).order_by("id").only("id", "prefix"):
+            if not has_time_left():
+                record_limits.defer(plan_id=plan_id, before=before, after=after, last_id=last_id)
+                return
             account.record("limits_changed", before=before, after=after)
+            last_id = account.id
 
 
 @transaction.atomic(savepoint=False)

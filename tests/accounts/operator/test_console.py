@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.account.models import Account
 from accounts.hosts.addresses import host_cache
+from accounts.plans import models as plans
 from accounts.plans.models import Plan, give_plan
 from accounts.sessions.models import Session
 from core.errors import FieldError
@@ -95,7 +96,7 @@ def test_acts_need_a_fresh_confirmation(acme, mallory):
     assert mallory.get("/app/operator").status_code == 200
 
 
-def test_plans_give_limits(acme, mallory, settings):
+def test_plans_give_limits(acme, mallory, settings, monkeypatch):
     settings.RATE_LIMIT = 600
     form = mallory.get("/app/operator/plans").forms["plan"]
     form["name"], form["rate_limit"], form["team_limit"], form["files_quota"] = "Small", "2", "2", "1000000"
@@ -117,6 +118,15 @@ def test_plans_give_limits(acme, mallory, settings):
     assert (entry.action, entry.actor_kind) == ("account.limits_changed", "operator")
     assert entry.details["before"] == {"rate_limit": 2, "files_quota": 1_000_000, "team_limit": 2}
     assert entry.details["after"] == {"rate_limit": 3, "files_quota": None, "team_limit": None}
+    # The job goes on after the last account that it has recorded.
+    plans.record_limits(plan_id=plan.id, before={}, after={}, last_id=acme.account.id)
+    assert acme.account.audit_entries.latest("id") == entry
+    has_time_left = iter([False, True])
+    monkeypatch.setattr(plans, "has_time_left", lambda: next(has_time_left))
+    plans.record_limits(plan_id=plan.id, before={}, after={"rate_limit": 9})
+    assert acme.account.audit_entries.latest("id") == entry
+    assert run_jobs() == 1
+    assert acme.account.audit_entries.latest("id").details["after"] == {"rate_limit": 9}
     # A new name changes no limit.
     plan.write(name="Little", **plan.limits)
     assert run_jobs() == 0
