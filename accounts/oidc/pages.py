@@ -218,7 +218,7 @@ class OIDCPage(SettingsPage, ConfirmedPage):
             provider=provider,
             callback=request_url(self.request),
             claims=claims.items() if claims else (),
-            role=provider.role_of(claims) if claims else "",
+            role=User.Role(provider.role_of(claims)).label if claims else "",
             **shown,
         )
 

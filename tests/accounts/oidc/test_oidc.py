@@ -134,7 +134,7 @@ def test_it_works(acme, fake):
     fake.claims = {"sub": "a-1", "email": "alice@acme.example", "email_verified": True, "groups": ["boss"]}
     page = alice.get(fake.go(alice.get("/app/sign-in/sso?test"))).follow()
     assert "alice@acme.example" in page.text
-    assert "give the role admin" in " ".join(page.text.split())
+    assert "give the role Admin" in " ".join(page.text.split())
     assert Identity.objects.count() == 0
     form = page.forms["domain"]
     form["domain"] = "elsewhere.example"
