@@ -1,4 +1,7 @@
-"""Whether the database is there: a process waits for it at its start, and a standby answers reads while no server accepts writes."""
+"""Whether the database is available.
+
+A process waits for it at its start. A standby answers reads while no server accepts writes.
+"""
 
 import threading
 import time
