@@ -193,12 +193,14 @@ class OIDCProvider(Audited):
         name = read(text)
         if name is None or not is_domain(name):
             raise FieldError("domain", _("is not a domain such as example.com"))
-        if len({*self.domains, name}) > MAX_DOMAINS:
-            raise FieldError("domain", _("can't be added: there are 10 already"))
         if name not in self.find_proven([name]):
             raise FieldError("domain", _("does not have the record yet: DNS can take an hour"))
         with transaction.atomic():
             provider = self.lock()
+            if provider is None:
+                raise FieldError("domain", _("can't be added: the provider was removed"))
+            if len({*provider.domains, name}) > MAX_DOMAINS:
+                raise FieldError("domain", _("can't be added: there are 10 already"))
             is_new = name not in provider.domains
             provider.missing_since.pop(name, None)
             provider.change_domains({*provider.domains, name})
@@ -206,9 +208,11 @@ class OIDCProvider(Audited):
                 sentence = _("The domain {name} was proven. People with its e-mails can join.")
                 provider.tell_owners(format_lazy(sentence, name=name))
 
-    def lock(self) -> "OIDCProvider":
-        provider = OIDCProvider.objects.locked().get(pk=self.pk)
-        provider.account = self.account
+    def lock(self) -> "OIDCProvider | None":
+        """Lock the row until the transaction ends, and return it as it is now, or None if it was deleted."""
+        provider = OIDCProvider.objects.locked().filter(pk=self.pk).first()
+        if provider is not None:
+            provider.account = self.account
         return provider
 
     def change_domains(self, names: Collection[str]) -> None:
@@ -237,6 +241,8 @@ class OIDCProvider(Audited):
         missing = set(names) - self.find_proven(names)
         with transaction.atomic():
             provider, now = self.lock(), timezone.now()
+            if provider is None:
+                return
             before, provider.checked_at = provider.missing_since, now
             provider.missing_since = {name: before.get(name, now.isoformat()) for name in missing & {*provider.domains}}
             lapsed = {name for name, at in provider.lapses_at.items() if at <= now}

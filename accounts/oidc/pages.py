@@ -13,6 +13,7 @@ from django.utils.translation import get_language, gettext_lazy
 from django.utils.translation import gettext as _
 
 from accounts.confirmation.pages import ConfirmedPage
+from accounts.hosts.domains import count_domain_check
 from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage
@@ -244,6 +245,7 @@ class OIDCPage(SettingsPage, ConfirmedPage):
         provider, form = self.find(), DomainForm(request.POST)
         if not form.is_valid() or provider._state.adding:
             return self.show(provider, domain_form=form)
+        count_domain_check(request)
         try:
             provider.prove_domain(form.cleaned_data["domain"])
         except FieldErrors as caught:

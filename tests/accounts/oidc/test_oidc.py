@@ -432,6 +432,33 @@ def test_a_domain_counts_for_a_week_without_its_record(sso, fake, mailoutbox):
     assert sign_in(sso, fake).location == "/app/sign-in"
 
 
+def test_it_rejects_domains(sso, fake, monkeypatch):
+    provider = sso.provider
+    for name in ("x", "acme example", "https://", "a" * 300):
+        with pytest.raises(FieldError, match="is not a domain"):
+            provider.prove_domain(name)
+    monkeypatch.setattr(OIDCProvider, "find_proven", lambda self, names: {*names})
+    for number in range(9):
+        provider.prove_domain(f"d{number}.example")
+    # The provider was read before.
+    with pytest.raises(FieldError, match="there are 10 already"):
+        provider.prove_domain("d9.example")
+    provider.prove_domain("d0.example")
+    OIDCProvider.objects.get().remove()
+    with pytest.raises(FieldError, match="the provider was removed"):
+        provider.prove_domain("d0.example")
+    provider.check_domains()
+    assert OIDCProvider.objects.count() == 0
+
+
+def test_checks_of_domains_are_limited(sso, fake):
+    alice = sso.page(sso.alice)
+    form = alice.get(PATH).forms["domain"]
+    form["domain"] = "elsewhere.example"
+    statuses = [form.submit("do", value="domain", expect_errors=True).status_code for _ in range(21)]
+    assert statuses == [422] * 20 + [429]
+
+
 def test_a_record_that_returns_ends_the_wait(sso, fake):
     pass_days(1)
     assert list(OIDCProvider.objects.get().lapses_at) == ["acme.example"]
