@@ -21,8 +21,6 @@ MIGRATION_COMMANDS = {"makemigrations", "migrate", "showmigrations", "sqlmigrate
 @contextlib.contextmanager
 def local_database(data: DataDirectory) -> Iterator[bool]:
     """Set the environment for commands on the database of `make run`. Start PostgreSQL if `make run` is not running, and yield True."""
-    # `backup` needs the client programs in the version of the server.
-    os.environ.update(PATH=os.pathsep.join([str(find_program("pg_dump").parent), *os.get_exec_path()]))
     no_database = LocalError(f"There is no database in {data.path}: start make run first, or set DATA_DIR.")
     if os.environ.get("DATABASE_URL"):
         raise LocalError(
@@ -31,6 +29,8 @@ def local_database(data: DataDirectory) -> Iterator[bool]:
         )
     if not data.path.is_dir():
         raise no_database
+    # `backup` needs the client programs in the version of the server.
+    os.environ.update(PATH=os.pathsep.join([str(find_program("postgres").parent), *os.get_exec_path()]))
     lock, variables = data.lock(MAX_WAIT, lambda text: print(text, file=sys.stderr), join=True)
     if variables:
         if not variables.get("DATABASE_URL"):

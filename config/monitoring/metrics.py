@@ -74,7 +74,7 @@ def start_in_web_worker(application: "Application") -> "RequestMetrics":
 
 def watch(metrics: "RequestMetrics", directory: Path) -> None:
     """Measure the worker. Answer Prometheus if no other worker does."""
-    is_chosen = is_answering = False
+    is_chosen = is_answering = is_failing = False
     attempts = 0
     registry = CollectorRegistry()
     MultiProcessCollector(registry, str(directory))
@@ -83,8 +83,11 @@ def watch(metrics: "RequestMetrics", directory: Path) -> None:
     while True:
         try:
             metrics.measure()
+            is_failing = False
         except OSError as error:
-            logger.error("metrics are not written: %s", error.strerror)
+            if not is_failing:
+                logger.error("metrics are not written: %s", error.strerror)
+            is_failing = True
         is_chosen = is_chosen or lock(directory / "answering")
         if is_chosen and not is_answering:
             attempts += 1

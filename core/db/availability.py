@@ -1,4 +1,4 @@
-"""Whether the database is available.
+"""The availability of the database.
 
 A process waits for it at its start. A standby answers reads while no server accepts writes.
 """

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from datetime import timedelta
 from types import SimpleNamespace
+from unittest.mock import Mock
 from urllib.request import urlopen
 
 import pytest
@@ -368,15 +369,16 @@ def test_alerts_and_the_dashboard_name_metrics_that_exist(directory):
         assert f"`{rule['alert']}`" in document
 
 
-def test_an_address_in_use_is_logged_once(settings, monkeypatch, caplog, tmp_path):
+def test_an_address_in_use_and_a_full_disk_are_logged_once(settings, monkeypatch, caplog, tmp_path):
     naps = iter(range(100))
     monkeypatch.setattr(metrics.time, "sleep", lambda seconds: next(naps))
     with socket.create_server(("127.0.0.1", 0)) as other:
         settings.METRICS_ADDRESS = other.getsockname()
         with pytest.raises(StopIteration):
-            metrics.watch(SimpleNamespace(measure=lambda: None), tmp_path)
+            metrics.watch(SimpleNamespace(measure=Mock(side_effect=OSError(28, "No space left on device"))), tmp_path)
     assert [record.message for record in caplog.records] == [
-        "no metrics: cannot listen on METRICS_ADDRESS: Address already in use"
+        "metrics are not written: No space left on device",
+        "no metrics: cannot listen on METRICS_ADDRESS: Address already in use",
     ]
 
 
