@@ -428,7 +428,6 @@ class CRMBuilder:
 
     def add_views(self) -> None:
         values: Values = {code: self.client_statuses[code].id for code in ("customer", "lead")}
-        values["in_60_days"] = self.day(60).isoformat()
         for resource, name, login, shared, query in self.content["views"]["rows"]:
             owner = self.users[login]
             view = SavedView(account=self.account, resource=resource, owner_id=owner.id)

@@ -63,6 +63,8 @@ class Field:
     read_only: bool = False
     # A list shows the field as a column unless the user selects other columns.
     in_lists: bool = False
+    # Lists filter by the field, but don't show it.
+    only_filter: bool = False
     # The definition of a field that the account defines.
     definition: FieldDefinition | None = None
     # The key of an additional field without a definition.

@@ -1,183 +1,267 @@
 """Conditions on the fields of clients, contacts and deals, as the URL of a list has them.
 
 The name of a parameter is a field of `crm.fields.catalogue` and an operator: `city=Gdansk`, `city__contains=gda`, `created_at__after=2026-01-01`,
-`email__empty=true`, `additional_fields[size]__not=XL`. An additional field without a definition is compared as a text.
+`email__empty=true`, `additional_fields[size]__not=XL`. An additional field without a definition is compared as a text. The operators `any` and
+`none` have several values, each in a parameter of its own: `city__any=Gdansk&city__any=Sopot`.
+
+Two prefixes may precede the field. `client.city=Gdansk` is a condition on a related row (`crm.fields.relations`). `or1.` to `or9.` number
+groups: a row passes if it meets all conditions of at least one group, and all conditions without a group.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 from decimal import Decimal
-from enum import StrEnum
+from enum import Enum, StrEnum
+from functools import reduce
+from operator import and_, or_
 from typing import Any
 
 from django.db.models import BooleanField, F, Func, Model, Q, QuerySet
 from django.db.models.expressions import RawSQL
-from django.utils.dateparse import parse_date, parse_datetime
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.statuses.models import Status
 from accounts.users.models import User
-from core.api.fields import to_decimal
-from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.errors import FieldError
-from core.numbers import AmbiguousNumber, InvalidNumber, parse_number, plain_text
+from core.numbers import plain_text
 from core.rows.declared import FieldType
 from core.rows.last_changes import has_last_changes, with_last_change
-from core.rows.trimmed import fold_email, trim
+from core.rows.trimmed import fold_email
 from core.search.terms import HAS_WORDS, has_part
 from crm.fields.catalogue import Field, defined_name
+from crm.fields.condition_values import BOOLEANS, FILTER_READERS, IDS, READERS, read_number, read_tags
+from crm.fields.relations import Relation
 
 MAX_CONDITIONS = 20
+# The values of one condition with the operator `any` or `none`.
+MAX_VALUES = 50
 MAX_VALUE_LENGTH = 255
-# The digits of a number before the point, and the zeros after it.
-MAX_DIGITS = 14
-# Values of a parameter that stand for the user who sends the request.
-ME = "me"
-BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
-# A number in which the comma may be a decimal sign or a separator of thousands.
-_TWO_READINGS = re.compile("-?[0-9]{1,3},[0-9]{3}")
-_NAME = re.compile(r"(?P<field>[a-z_]+?|additional_fields\[(?P<key>[^\]]{1,64})\])(?:__(?P<operator>[a-z]+))?")
+_NAME = re.compile(
+    r"(?:or(?P<group>[1-9])\.)?(?:(?P<relation>[a-z_]+)\.)?"
+    r"(?P<field>[a-z_]+?|additional_fields\[(?P<key>[^\]]{1,64})\])(?:__(?P<operator>[a-z]+))?"
+)
 
 
 class Operator(StrEnum):
     IS = "is"
     NOT = "not"
+    ANY = "any"
+    NONE = "none"
     CONTAINS = "contains"
     AFTER = "after"
     BEFORE = "before"
     EMPTY = "empty"
 
 
-_TEXTS = (FieldType.TEXT, FieldType.EMAIL, FieldType.PHONE, FieldType.LINK)
+class QueryPurpose(Enum):
+    """The statement for which a condition is written."""
+
+    # Find the rows: with a looser condition that the search index serves, before the condition itself.
+    FIND = "find"
+    # Scan a list in its order until a page is full. Without that part, because PostgreSQL underestimates the number of rows that meet both
+    # parts, and would collect and sort all of them.
+    SCAN = "scan"
+    # Estimate the number of rows. PostgreSQL has no statistics of expressions such as UPPER(city), and assumes that very few rows meet a
+    # condition on one, so only the part counts that it can estimate.
+    ESTIMATE = "estimate"
+
+
+TEXTS = (FieldType.TEXT, FieldType.EMAIL, FieldType.PHONE, FieldType.LINK)
 _AMOUNTS = (FieldType.NUMBER, FieldType.MONEY)
 _TIMES = (FieldType.DATE, FieldType.TIME)
-_IDS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
+_EQUAL = (Operator.IS, Operator.NOT, Operator.ANY, Operator.NONE)
+SEVERAL = (Operator.ANY, Operator.NONE)
 # The operators of a field, the most useful one first.
 OPERATORS: dict[FieldType, tuple[Operator, ...]] = {
-    **dict.fromkeys(_TEXTS, (Operator.CONTAINS, Operator.IS, Operator.NOT, Operator.EMPTY)),
+    **dict.fromkeys(TEXTS, (Operator.CONTAINS, *_EQUAL, Operator.EMPTY)),
     FieldType.LONG_TEXT: (Operator.CONTAINS, Operator.EMPTY),
     **dict.fromkeys(_AMOUNTS, (Operator.IS, Operator.AFTER, Operator.BEFORE, Operator.EMPTY)),
-    **dict.fromkeys(_TIMES, (Operator.AFTER, Operator.BEFORE, Operator.IS, Operator.EMPTY)),
+    **dict.fromkeys(_TIMES, (Operator.IS, Operator.AFTER, Operator.BEFORE, Operator.EMPTY)),
     FieldType.BOOLEAN: (Operator.IS, Operator.EMPTY),
-    FieldType.CURRENCY: (Operator.IS, Operator.NOT),
-    **dict.fromkeys(
-        (FieldType.CHOICE, FieldType.CHOICES, FieldType.TAGS, *_IDS), (Operator.IS, Operator.NOT, Operator.EMPTY)
-    ),
+    FieldType.CURRENCY: _EQUAL,
+    **dict.fromkeys((FieldType.CHOICE, FieldType.CHOICES, FieldType.TAGS, *IDS), (*_EQUAL, Operator.EMPTY)),
 }
 
 
-def parameter_name(field: Field, operator: Operator) -> str:
-    return field.name if operator == Operator.IS else f"{field.name}__{operator}"
+def operators_of(field: Field) -> tuple[Operator, ...]:
+    return _EQUAL if field.name in FILTER_READERS else OPERATORS[field.type]
 
 
-def find_field(name: str, fields: Mapping[str, Field]) -> tuple[Field, Operator] | None:
-    """Return the field and the operator of a parameter. Return None if it is not the name of a condition."""
+@dataclass(frozen=True)
+class Target:
+    """What a parameter compares: a field of the rows of the list or of related rows, in a group or, with group 0, in every group."""
+
+    field: Field
+    operator: Operator = Operator.IS
+    relation: Relation | None = None
+    group: int = 0
+
+    @property
+    def column(self) -> str:
+        """The field with the relation, as a form names it."""
+        return f"{self.relation.name}.{self.field.name}" if self.relation else self.field.name
+
+    @property
+    def parameter(self) -> str:
+        name = self.column if self.operator == Operator.IS else f"{self.column}__{self.operator}"
+        return f"or{self.group}.{name}" if self.group else name
+
+
+def find_target(
+    name: str,
+    fields: Mapping[str, Field],
+    relations: Iterable[Relation] = (),
+    fields_of: Callable[[Relation], Mapping[str, Field]] = lambda relation: {},
+) -> Target | None:
+    """Return what a parameter compares, or None if it is not the name of a condition. `fields_of` returns the fields of related rows."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
+    relation = next((relation for relation in relations if relation.name == match["relation"]), None)
+    if match["relation"]:
+        fields = fields_of(relation) if relation else {}
     field = fields.get(match["field"])
-    if field is None and match["key"]:
+    if field is None and match["key"] and bool(relation) == bool(match["relation"]):
         field = Field(defined_name(match["key"]), match["key"], FieldType.TEXT, "custom", undefined_key=match["key"])
     operator = match["operator"] or Operator.IS
-    if field is None or operator not in OPERATORS[field.type]:
+    if field is None or operator not in operators_of(field):
         return None
-    return field, Operator(operator)
+    return Target(field, Operator(operator), relation, int(match["group"] or 0))
 
 
 @dataclass(frozen=True)
 class Condition:
     account_id: int
-    field: Field
-    operator: Operator
-    # The text in the URL, and the value that it stands for.
-    text: str
-    value: Any
+    target: Target
+    # The texts in the URL, and the values that they stand for: one, or with `any` and `none` several.
+    texts: tuple[str, ...]
+    values: tuple[Any, ...]
+
+    @property
+    def field(self) -> Field:
+        return self.target.field
+
+    @property
+    def operator(self) -> Operator:
+        return self.target.operator
 
     @property
     def parameter(self) -> str:
-        return parameter_name(self.field, self.operator)
+        return self.target.parameter
+
+    @property
+    def text(self) -> str:
+        return self.texts[0]
+
+    @property
+    def value(self) -> Any:
+        return self.values[0]
 
     @classmethod
     def read(
         cls,
-        field: Field,
-        operator: Operator,
-        text: str,
+        target: Target,
+        texts: Sequence[str],
         *,
         account: Account,
         user: User | None,
         language: str | None = None,
     ) -> "Condition":
-        """Return the condition with the value that the text stands for. Raise FieldError for an invalid text.
+        """Return the condition with the values that the texts stand for. Raise FieldError for an invalid text.
 
         A number is read as a person types it in a language (`core.numbers`), or without one as a program writes it. The text of the
         condition has the same meaning in every language.
         """
-        name, text = parameter_name(field, operator), text.strip()
-        if len(text) > MAX_VALUE_LENGTH or not is_xml_text(text):
+        name, field, texts = target.parameter, target.field, [text.strip() for text in texts]
+        if len(texts) > MAX_VALUES:
+            raise FieldError(name, _("has more than {most} values"), "too_many", {"most": MAX_VALUES})
+        if any(len(text) > MAX_VALUE_LENGTH or not is_xml_text(text) for text in texts):
             raise FieldError(name, _("is too long or has characters that can't be stored"))
-        if operator == Operator.EMPTY or field.type == FieldType.BOOLEAN:
-            if text.lower() not in BOOLEANS:
+        if target.operator == Operator.EMPTY or field.type == FieldType.BOOLEAN:
+            texts = [text.lower() for text in texts]
+            if not BOOLEANS.keys() >= {*texts}:
                 raise FieldError(name, _("is not true or false"), "boolean")
-            return cls(account.id, field, operator, text.lower(), BOOLEANS[text.lower()])
-        if not text:
+            return cls(account.id, target, tuple(texts), tuple(BOOLEANS[text] for text in texts))
+        if not all(texts):
             raise FieldError(name, _("can't be blank"), "blank")
         if field.is_amount:
-            number = read_number(name, text, language, is_money=field.type == FieldType.MONEY)
-            return cls(account.id, field, operator, plain_text(number), (number, None))
-        return cls(account.id, field, operator, text, READERS.get(field.type, read_text)(name, text, account, user))
+            numbers = [read_number(name, text, language, is_money=field.type == FieldType.MONEY) for text in texts]
+            return cls(account.id, target, tuple(map(plain_text, numbers)), tuple((number, None) for number in numbers))
+        if field.type == FieldType.TAGS:
+            return cls(account.id, target, tuple(texts), tuple(read_tags(texts, account)))
+        values: Iterable[Any] = texts
+        if (read := FILTER_READERS.get(field.name)) is not None:
+            statuses = account.deal_statuses()
+            values = [read(name, text, statuses) for text in texts]
+        elif (reader := READERS.get(field.type)) is not None:
+            values = [reader(name, text, account, user) for text in texts]
+        return cls(account.id, target, tuple(texts), tuple(values))
 
-    def filter(self, rows: QuerySet[Model]) -> QuerySet[Model]:
-        if self._compares_text and self.operator in (Operator.IS, Operator.CONTAINS):
-            rows = rows.filter(self._prefilter(rows.model))
-        return self.filter_in_order(rows)
+    def in_group(self, group: int) -> "Condition":
+        return replace(self, target=replace(self.target, group=group))
 
-    def filter_in_order(self, rows: QuerySet[Model]) -> QuerySet[Model]:
-        """Return the same rows as `filter`, in a list that is scanned in its order until a page is full.
+    def filter(self, rows: QuerySet[Model], purpose: QueryPurpose = QueryPurpose.FIND) -> QuerySet[Model]:
+        """Return the rows that meet the condition, or for an estimate the part of it that PostgreSQL can estimate."""
+        if self.field.name == "updated_at" and has_last_changes(rows.model):
+            # The table of last changes has the index.
+            return with_last_change(rows).filter(self._compare_order("last_changed_at"))
+        return rows.filter(self.to_q(rows.model, purpose))
 
-        The condition has no part that the search index finds. PostgreSQL underestimates the number of rows that meet both parts, and would
-        collect and sort all of them.
-        """
+    def to_q(self, model: type[Model], purpose: QueryPurpose = QueryPurpose.FIND) -> Q:
+        """Return the condition on a row of the model, as part of a larger one."""
+        if self.operator in SEVERAL and self.field.name not in FILTER_READERS and self.field.type not in IDS:
+            single = Operator.IS if self.operator == Operator.ANY else Operator.NOT
+            target = replace(self.target, operator=single)
+            parts = [
+                replace(self, target=target, texts=(text,), values=(value,)).to_q(model, purpose)
+                for text, value in zip(self.texts, self.values, strict=True)
+            ]
+            return reduce(or_ if self.operator == Operator.ANY else and_, parts)
+        if self._compares_text and self.operator in (Operator.IS, Operator.CONTAINS) and purpose != QueryPurpose.SCAN:
+            part = self._prefilter(model, estimated=purpose == QueryPurpose.ESTIMATE)
+            return part if purpose == QueryPurpose.ESTIMATE else part & self._compare(model)
+        if self.field.key and self.operator == Operator.CONTAINS and purpose == QueryPurpose.ESTIMATE:
+            return ~Q(additional_fields={})
+        return self._compare(model)
+
+    def _compare(self, model: type[Model]) -> Q:
         if self.field.key:
-            return rows.filter(additional_condition(self))
-        if self.field.type in _IDS or self.field.type == FieldType.BOOLEAN:
-            return rows.filter(self._compare_null(self.field.name))
+            return additional_condition(self)
+        if self.field.name in FILTER_READERS:
+            return self._compare_statuses()
+        if self.field.type in IDS or self.field.type == FieldType.BOOLEAN:
+            return self._compare_null(self.field.name)
         if self.field.type == FieldType.TAGS:
-            return rows.filter(self._compare_tags())
+            return self._compare_tags()
         if self.field.type in (*_TIMES, *_AMOUNTS):
-            if self.field.name == "updated_at" and has_last_changes(rows.model):
-                return with_last_change(rows).filter(self._compare_order("last_changed_at"))
-            return rows.filter(self._compare_order(self.field.name))
-        return rows.filter(self._compare_text(rows.model))
-
-    def filter_for_estimate(self, rows: QuerySet[Model]) -> QuerySet[Model]:
-        """Return the rows that meet the part of the condition that PostgreSQL can estimate.
-
-        It has no statistics of expressions such as UPPER(city), and assumes that very few rows meet a condition on one.
-        """
-        if self._compares_text and self.operator in (Operator.IS, Operator.CONTAINS):
-            return rows.filter(self._prefilter(rows.model, estimated=True))
-        if self.field.key and self.operator == Operator.CONTAINS:
-            return rows.filter(~Q(additional_fields={}))
-        return self.filter(rows)
+            return self._compare_order(self.field.name)
+        return self._compare_text(model)
 
     @property
     def _compares_text(self) -> bool:
         """True if texts are compared without regard to case, by expressions that have no index."""
-        is_text = self.field.type in (*_TEXTS, FieldType.LONG_TEXT) and not self.field.key
+        is_text = self.field.type in (*TEXTS, FieldType.LONG_TEXT) and not self.field.key
         return is_text and not (self.field.type == FieldType.EMAIL and self.operator == Operator.IS)
+
+    def _compare_statuses(self) -> Q:
+        """Compare the status of a deal with those that an outcome or a pipeline stands for."""
+        ids = frozenset[int]().union(*self.values)
+        found = Q(status_id__in=sorted(ids - {Status.NONE_ID}))
+        if Status.NONE_ID in ids:
+            found |= Q(status_id=None)
+        return ~found if self.operator in (Operator.NOT, Operator.NONE) else found
 
     def _compare_null(self, name: str) -> Q:
         if self.operator == Operator.EMPTY:
             return Q(**{f"{name}__isnull": self.value})
-        return (
-            ~Q(**{name: self.value}) | Q(**{name: None}) if self.operator == Operator.NOT else Q(**{name: self.value})
-        )
+        found = Q(**({name: self.value} if len(self.values) == 1 else {f"{name}__in": self.values}))
+        return ~found | Q(**{name: None}) if self.operator in (Operator.NOT, Operator.NONE) else found
 
     def _compare_tags(self) -> Q:
         if self.operator == Operator.EMPTY:
@@ -277,19 +361,34 @@ def additional_condition(given: Condition) -> Q:
     if operator == Operator.CONTAINS:
         text = condition("additional_fields ->> %s ILIKE %s", [key, f"%{escape_like(value)}%"])
         return some & has_key & Q(text)
-    if operator in (Operator.AFTER, Operator.BEFORE):
-        limit = value[0]
-        limit = limit.isoformat() if isinstance(limit, date) else float(limit)
-        sign = ">" if operator == Operator.AFTER else "<"
-        path = f"$.{json.dumps(key)} ? (@ {sign} $limit)"
-        found = condition(
-            "jsonb_path_exists(additional_fields, %s::jsonpath, %s::jsonb)", [path, json.dumps({"limit": limit})]
-        )
-        return some & Q(found)
+    is_range = given.field.type in (*_TIMES, *_AMOUNTS) and operator != Operator.NOT
+    if is_range and (operator != Operator.IS or not is_day_or_number(value)):
+        return some & Q(has_value_in_range(key, operator, *value))
     found_value = Q()
     for stored in stored_forms(given.field.type, value):
         found_value |= Q(additional_fields__contains={key: stored})
     return ~found_value if operator == Operator.NOT else some & found_value
+
+
+def is_day_or_number(value: tuple[Any, Any]) -> bool:
+    first, end = value
+    return end is None or (end - first).days == 1
+
+
+def has_value_in_range(key: str, operator: Operator, first: Any, end: Any) -> RawSQL:
+    """Return the condition that an additional field is before `first`, or at or after `end`, or between both.
+
+    The stored text of a date has the order of dates. A number has no `end`.
+    """
+    bounds = {
+        name: limit.isoformat() if isinstance(limit, date) else float(limit)
+        for name, limit in (("first", first), ("end", end))
+        if limit is not None
+    }
+    after = "@ >= $end" if end is not None else "@ > $first"
+    found = {Operator.AFTER: after, Operator.BEFORE: "@ < $first", Operator.IS: "@ >= $first && @ < $end"}[operator]
+    path = f"$.{json.dumps(key)} ? ({found})"
+    return condition("jsonb_path_exists(additional_fields, %s::jsonpath, %s::jsonb)", [path, json.dumps(bounds)])
 
 
 def stored_forms(type: FieldType, value: Any) -> Iterable[object]:
@@ -314,81 +413,3 @@ def stored_forms(type: FieldType, value: Any) -> Iterable[object]:
 
 def escape_like(text: str) -> str:
     return re.sub(r"([\\%_])", r"\\\1", text)
-
-
-# Readers of the texts of parameters
-
-
-def read_text(name: str, text: str, account: Account, user: User | None) -> str:
-    return text
-
-
-def read_tag(name: str, text: str, account: Account, user: User | None) -> str:
-    """Return the name of the tag as it is stored. Names that differ only in case are the same tag."""
-    return account.tags.filter(name_key=fold(trim(text))).values_list("name", flat=True).first() or text
-
-
-def read_id(name: str, text: str, account: Account, user: User | None) -> int:
-    if text == ME and user is not None:
-        return user.id
-    if not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
-        raise FieldError(name, _("is not an id"), "number")
-    return int(text)
-
-
-def read_number(name: str, text: str, language: str | None, *, is_money: bool, currency: str = "") -> Decimal:
-    """Return the number that a text means. Raise FieldError, with the code `ambiguous` for a text with two readings.
-
-    An amount may have a currency: any, or only `currency`.
-    """
-    if language is None:
-        number = to_decimal(text.replace(",", ".") if not _TWO_READINGS.fullmatch(text) else text)
-    else:
-        try:
-            typed = parse_number(text, language, currency=currency)
-        except AmbiguousNumber:
-            raise FieldError(name, _("can be read in two ways: choose what you mean"), "ambiguous") from None
-        except InvalidNumber:
-            raise FieldError(name, _("is not a number"), "number") from None
-        if typed.currency and currency and typed.currency != currency:
-            raise FieldError(name, _("is an amount in {currency}"), "currency", {"currency": currency})
-        number = typed.value if is_money or not typed.currency else None
-    if number is None or (number and not -MAX_DIGITS < number.adjusted() < MAX_DIGITS):
-        raise FieldError(name, _("is not a number"), "number")
-    return number
-
-
-def read_day(name: str, text: str, account: Account, user: User | None) -> tuple[date, date]:
-    """Return the day, and the day after it."""
-    try:
-        day = parse_date(text)
-        if day is not None:
-            return day, day + timedelta(days=1)
-    except (ValueError, OverflowError):
-        pass
-    raise FieldError(name, _("is not a date such as 2026-01-31"), "date")
-
-
-def read_time(name: str, text: str, account: Account, user: User | None) -> tuple[datetime, datetime | None]:
-    """Return the time, or the beginning and the end of a day in the time zone of the account."""
-    try:
-        # A plus sign that is not escaped in a URL was decoded to a space.
-        moment = parse_datetime(text.replace(" ", "+")) if "T" in text else None
-    except ValueError:
-        moment = None
-    if moment is not None:
-        return (moment if moment.tzinfo else moment.replace(tzinfo=account.zone)).astimezone(UTC), None
-    day, next_day = read_day(name, text, account, user)
-    try:
-        first, end = (datetime.combine(date, time(), tzinfo=account.zone).astimezone(UTC) for date in (day, next_day))
-    except (ValueError, OverflowError):
-        raise FieldError(name, _("is not a date such as 2026-01-31"), "date") from None
-    return first, end
-
-
-READERS: dict[FieldType, Callable[[str, str, Account, User | None], object]] = {
-    **dict.fromkeys(_IDS, read_id),
-    FieldType.TAGS: read_tag,
-    FieldType.DATE: read_day,
-    FieldType.TIME: read_time,
-}

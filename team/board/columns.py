@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 from django.db import connection
@@ -33,7 +34,8 @@ from core.rows.access import prepared_access
 from core.search.queries import estimate_counts, search_transaction
 from crm.deals.models import COLUMN_ID, DealCount
 from crm.fields.catalogue import Field
-from crm.fields.conditions import Condition, Operator
+from crm.fields.condition_values import PIPELINE
+from crm.fields.conditions import Condition, Target
 from forum.posts.tasks import IS_OPEN_TASK
 from team.fields.names import name_of_user
 from team.lists.declarations import LISTS
@@ -79,6 +81,11 @@ class BoardQuery(ListQuery):
         pipeline = [("pipeline_id", str(self.pipeline_id))] if self.pipeline_id is not None else []
         return pipeline + super().parameters()
 
+    @cached_property
+    def filter_fields(self) -> dict[str, Field]:
+        """The fields of the list of deals, without the pipeline, which the board has as a whole."""
+        return {name: field for name, field in super().filter_fields.items() if name != PIPELINE}
+
     @property
     def is_stored(self) -> bool:
         """True if the filters select deals by their responsible user alone, so that `DealCount` has the numbers."""
@@ -97,7 +104,8 @@ class BoardQuery(ListQuery):
 
 
 def is_responsible(condition: Condition) -> bool:
-    return condition.field.name == "responsible_id" and condition.operator == Operator.IS
+    """Return whether the condition is that one user is responsible."""
+    return condition.target == Target(condition.field) and condition.field.name == "responsible_id"
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,8 @@ from team.board.columns import Board, BoardColumn, BoardQuery, Card, read_board,
 from team.board.moves import MAX_PLACE, Move, move_deal
 from team.fields.names import Names
 from team.lists.declarations import LISTS
-from team.lists.pages.list import FilterForm, RecordListPage
+from team.lists.pages.filters import FilterForm
+from team.lists.pages.list import RecordListPage
 from team.lists.queries import ListQuery
 from team.menu.pages import TeamPage, TeamRequest
 
@@ -57,7 +58,6 @@ class BoardPage(RecordListPage):
             return self.render("team/board/column_cards.html", column=board.columns[0], query=query)
         names = Names.read(self.request.account, self.request.user, query.links)
         is_invalid = bool(query.errors) or (filter_form is not None and bool(filter_form.error))
-        filter_form = filter_form or self.asked_filter(query)
         return self.render(
             http_status=422 if is_invalid else 200,
             query=query,
@@ -67,9 +67,7 @@ class BoardPage(RecordListPage):
             is_too_slow=is_too_slow,
             errors=[(error.field, error.text) for error in query.errors],
             tabs=self.tabs(query),
-            chips=self.chips(query, names),
-            filter_groups=self.filter_groups(query),
-            filter_form=filter_form or self.filter_form(query, self.request.GET.get("add", "")),
+            **self.filter_context(query, names, filter_form),
             clear=query.link((name, value) for name, value in query.parameters() if name == "pipeline_id"),
         )
 

@@ -12,6 +12,7 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field, builtin_fields, fields_of
+from crm.fields.relations import DEAL_FILTERS, RELATIONS, Relation
 from team.summaries.models import LAST_ACTIVITY, NEXT_TASK, SUMS
 from team.tasks.queries import all_tasks
 
@@ -68,6 +69,8 @@ class RecordList:
     further_columns: tuple[str, ...] = ()
     # The fields that the summaries of the rows store.
     stored: tuple[Field, ...] = ()
+    # The fields that only filters have.
+    filters: tuple[Field, ...] = ()
     # The orders whose index is one of `PostSortKey`.
     sort_keys: tuple[str, ...] = ()
     rows_of: Callable[[Account, User], QuerySet[Model]]
@@ -77,6 +80,10 @@ class RecordList:
         if self.resource in OWN_FIELDS:
             return list(OWN_FIELDS[self.resource])
         return [*fields_of(account, self.resource), *self.stored]
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        return RELATIONS.get(self.resource, ())
 
     @property
     def collection(self) -> str:
@@ -178,6 +185,7 @@ LISTS: dict[str, RecordList] = {
             new_label=_("New deal"),
             in_trash=_("This deal is in the trash."),
             further_columns=("currency", "closed_at"),
+            filters=DEAL_FILTERS,
             orders=TIME_ORDERS,
             stored=(LAST_ACTIVITY, NEXT_TASK),
             rows_of=lambda account, user: account.deals.live().accessible_to(user),

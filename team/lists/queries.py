@@ -2,14 +2,16 @@
 
 import re
 from array import array
-from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from django.db.models import Exists, Model, OuterRef, QuerySet
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 from django.db.models.expressions import F, OrderBy, RawSQL
 from django.http import QueryDict
 from django.utils import timezone
@@ -17,7 +19,6 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
-from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
 from core.api.paging import ListPage
@@ -31,23 +32,23 @@ from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, searc
 from core.search.terms import Query
 from crm.contacts.models import ContactListMembership
 from crm.fields.catalogue import Field
-from crm.fields.conditions import BOOLEANS, MAX_CONDITIONS, Condition, Operator, find_field
+from crm.fields.condition_values import BOOLEANS, OUTCOME
+from crm.fields.conditions import MAX_CONDITIONS, SEVERAL, Condition, Operator, QueryPurpose, Target, find_target
+from crm.fields.relations import Relation
 from team.fields.names import LINKS
-from team.lists.declarations import RecordList
+from team.lists.declarations import LISTS, RecordList
 from team.lists.stage_history import StageFilter
 from team.summaries.models import SUM_NAMES, revenue_of, with_revenue, with_summary
 
 # A list is counted up to this number.
 MAX_COUNT = 1000
 MAX_INACTIVE_DAYS = 3650
-# Filters of the list of deals.
-DEAL_FILTERS = ("outcome", "pipeline_id", "stage_history")
 # Parameters that only pages read: of the list and of the form that adds a filter.
-PAGE_PARAMETERS = ("page", "per_page", "view", "add", "field", "operator", "value", "value-meant")
-SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", "post_id", *DEAL_FILTERS)
+FORM_PARAMETERS = ("add", "edit", "field", "operator", "value", "value-meant", "period", "days", "group", "replace")
+PAGE_PARAMETERS = ("page", "per_page", "view", *FORM_PARAMETERS)
+SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", "post_id", "stage_history")
 # The lists that have the other special filters.
-LISTS_OF_FILTERS = {"contact_list_id": ("contact",), "post_id": ("client", "deal")}
-LISTS_OF_FILTERS |= dict.fromkeys(DEAL_FILTERS, ("deal",))
+LISTS_OF_FILTERS = {"contact_list_id": ("contact",), "post_id": ("client", "deal"), "stage_history": ("deal",)}
 
 
 # The milliseconds that finding all rows of a query may take. A page of the list has a shorter limit.
@@ -78,6 +79,7 @@ class ListQuery:
     view_id: int | None = None
     # The language in which a person typed the numbers of the conditions; None for those of programs and of saved views.
     language: str | None = None
+    _related_fields: dict[str, dict[str, Field]] = field(default_factory=dict)
 
     @classmethod
     def read(
@@ -101,7 +103,14 @@ class ListQuery:
                 query._read(name, values, fields)
             except FieldError as error:
                 query.errors.append(error)
+        query.number_groups()
         return query
+
+    def number_groups(self) -> None:
+        """Number the groups from 1. The conditions of a single group apply always."""
+        numbers = [number for number in self.groups if number]
+        new = {number: place for place, number in enumerate(numbers, start=1)} if len(numbers) > 1 else {}
+        self.conditions = [condition.in_group(new.get(condition.target.group, 0)) for condition in self.conditions]
 
     def _read(self, name: str, values: list[str], fields: dict[str, Field]) -> None:
         text = values[-1].strip()
@@ -120,18 +129,40 @@ class ListQuery:
             if text:
                 self._read_special(name, text)
         else:
-            self._read_conditions(name, values, fields)
+            self._read_conditions(name, values)
 
-    def _read_conditions(self, name: str, values: list[str], fields: dict[str, Field]) -> None:
-        found = find_field(name, fields)
-        if found is None:
+    def _read_conditions(self, name: str, values: list[str]) -> None:
+        target = self.find_target(name)
+        if target is None:
             raise FieldError(name, _("is not a filter of this list"), "unknown")
-        self._check_access(name, found[0].name)
-        for value in filter(str.strip, values):
+        self._check_access(name, target.field.name)
+        texts = list(filter(str.strip, values))
+        # The values of `any` and `none` are one condition. Several values of another operator are conditions that all apply.
+        for group in [texts] if target.operator in SEVERAL and texts else [[text] for text in texts]:
             if len(self.conditions) >= MAX_CONDITIONS:
                 raise FieldError(name, _("is one filter too many"), "too_many")
-            condition = Condition.read(*found, value, account=self.account, user=self.user, language=self.language)
-            self.conditions.append(condition)
+            self.conditions.append(
+                Condition.read(target, group, account=self.account, user=self.user, language=self.language)
+            )
+
+    def find_target(self, name: str) -> Target | None:
+        """Return the field, the operator, the relation and the group that a parameter names, or None for another parameter."""
+        return find_target(name, self.filter_fields, self.declaration.relations, self.related_fields)
+
+    @cached_property
+    def filter_fields(self) -> dict[str, Field]:
+        """The fields by which the list is filtered, by name."""
+        return {field.name: field for field in (*self.fields, *self.declaration.filters)}
+
+    def related_fields(self, relation: Relation) -> dict[str, Field]:
+        """Return the fields of the rows of a relation, by name."""
+        if relation.name not in self._related_fields:
+            declaration = LISTS[relation.resource]
+            # Each relation to open deals has the outcome already.
+            filters = [field for field in declaration.filters if not (relation.are_open and field.name == OUTCOME)]
+            fields = (*declaration.fields(self.account), *filters)
+            self._related_fields[relation.name] = {field.name: field for field in fields}
+        return self._related_fields[relation.name]
 
     def _check_access(self, parameter: str, column: str) -> None:
         """Raise FieldError for a sum if the user may access only a part of the deals that it adds up."""
@@ -156,11 +187,6 @@ class ListQuery:
             return
         if name in LISTS_OF_FILTERS and self.declaration.resource not in LISTS_OF_FILTERS[name]:
             raise FieldError(name, _("is not a filter of this list"), "unknown")
-        if name == "outcome":
-            if text not in Status.Outcome.values:
-                raise FieldError(name, _("is not open, won or lost"), "choice")
-            self.special[name] = text
-            return
         if name == "stage_history":
             if (read := StageFilter.read(text)) is None:
                 raise FieldError(name, _("is not a filter of a report"), "format")
@@ -175,7 +201,7 @@ class ListQuery:
 
     def parameters(self) -> list[tuple[str, str]]:
         pairs = [("q", self.q)] if self.q else []
-        pairs += [(condition.parameter, condition.text) for condition in self.conditions]
+        pairs += [(condition.parameter, text) for condition in self.conditions for text in condition.texts]
         pairs += [(name, "true" if value is True else str(value)) for name, value in self.special.items()]
         if self.sort:
             pairs.append(("sort", self.sort))
@@ -211,8 +237,30 @@ class ListQuery:
         return self.link([*kept, *changes.items()])
 
     def query_string_without(self, condition: Condition) -> str:
-        removed = (condition.parameter, condition.text)
-        return self.link(pair for pair in self.parameters() if pair != removed)
+        return self.link(self.parameters_without(condition))
+
+    def parameters_without(self, condition: Condition) -> list[tuple[str, str]]:
+        return replace(self, conditions=[other for other in self.conditions if other is not condition]).parameters()
+
+    def leave_out(self, condition: Condition, kept: Collection[int]) -> None:
+        """Remove the values of a condition, except for those with these indexes, and the whole condition if none is kept."""
+        texts, values = ([items[number] for number in kept] for items in (condition.texts, condition.values))
+        reduced = [replace(condition, texts=tuple(texts), values=tuple(values))] if kept else []
+        place = self.conditions.index(condition)
+        self.conditions[place : place + 1] = reduced
+
+    @property
+    def groups(self) -> dict[int, list[Condition]]:
+        """The conditions by the number of their group. Group 0 has those that always apply."""
+        groups: dict[int, list[Condition]] = {}
+        for condition in sorted(self.conditions, key=lambda condition: condition.target.group):
+            groups.setdefault(condition.target.group, []).append(condition)
+        return groups
+
+    @property
+    def common_conditions(self) -> list[Condition]:
+        """The conditions on the rows themselves that always apply."""
+        return [condition for condition in self.conditions if not (condition.target.group or condition.target.relation)]
 
     @property
     def link_conditions(self) -> list[Condition]:
@@ -223,7 +271,7 @@ class ListQuery:
     @property
     def links(self) -> list[tuple[FieldType, int]]:
         """The types of fields and the ids in these conditions, for `Names`."""
-        return [(condition.field.type, condition.value) for condition in self.link_conditions]
+        return [(condition.field.type, value) for condition in self.link_conditions for value in condition.values]
 
     @property
     def is_filtered(self) -> bool:
@@ -244,13 +292,10 @@ class ListQuery:
         return self._annotate_stored(self.declaration.rows_of(self.account, self.user))
 
     def _annotate_stored(self, rows: QuerySet[Model]) -> QuerySet[Model]:
-        stored = {field.name for field in self.declaration.stored}
-        rows = with_summary(rows, *stored)
-        used = {condition.field.name for condition in self.conditions} | {self.sort.removeprefix("-")}
-        if stored and (not stored.isdisjoint(used) or not {"inactive_days", "no_task"}.isdisjoint(self.special)):
-            # The condition of the indexes. It holds for all live rows.
-            rows = rows.filter(last_activity_at__isnull=False)
-        return rows
+        used = {condition.field.name for condition in self.conditions if not condition.target.relation}
+        used.add(self.sort.removeprefix("-"))
+        has_special = not {"inactive_days", "no_task"}.isdisjoint(self.special)
+        return annotate_stored(rows, self.declaration, used, is_used=has_special)
 
     def values(self, ids: Collection[int], columns: set[str]) -> dict[int, ValuesRow]:
         """Return the columns of the rows with these ids, by id. The value of a sum is the list of the `Revenue` of the client."""
@@ -268,13 +313,17 @@ class ListQuery:
         """The rows that pass the filters, without the search."""
         return self.filter(self.declaration.rows_of(self.account, self.user))
 
-    def filter(
-        self, rows: QuerySet[Model], meet: Callable[[Condition, QuerySet[Model]], QuerySet[Model]] = Condition.filter
-    ) -> QuerySet[Model]:
-        """Return those of `rows` that pass the filters, without the search. `meet` is one of the methods of `Condition` that filter."""
+    def filter(self, rows: QuerySet[Model], purpose: QueryPurpose = QueryPurpose.FIND) -> QuerySet[Model]:
+        """Return those of `rows` that pass the filters, without the search."""
         rows = self._annotate_stored(rows)
-        for condition in self.conditions:
-            rows = meet(condition, rows)
+        for condition in self.common_conditions:
+            rows = condition.filter(rows, purpose)
+        groups = self.groups
+        if common := [condition for condition in groups.pop(0, []) if condition.target.relation]:
+            rows = rows.filter(self._all_of(common, rows.model, purpose))
+        if groups:
+            found = (self._all_of(conditions, rows.model, purpose) for conditions in groups.values())
+            rows = rows.filter(reduce(or_, found))
         if "mine" in self.special:
             rows = rows.filter(responsible_id=self.user.id)
         if (list_id := self.special.get("contact_list_id")) is not None:
@@ -283,8 +332,9 @@ class ListQuery:
             rows = rows.filter(Exists(lists), Exists(members.filter(contact_id=OuterRef("id"))))
         if (post_id := self.special.get("post_id")) is not None:
             rows = self._filter_by_suggestion(post_id, rows)
-        if {*DEAL_FILTERS} & {*self.special}:
-            rows = self._filter_by_stages(rows)
+        if (history := self.special.get("stage_history")) is not None:
+            stages = history.stages(self.account, self.account.deal_statuses())
+            rows = rows.filter(Exists(stages.filter(deal_id=OuterRef("id"))))
         if (days := self.special.get("inactive_days")) is not None:
             # Neither the row changed since then, nor did any row that belongs to it.
             column = "last_activity_at" if self.declaration.stored else "updated_at"
@@ -295,7 +345,7 @@ class ListQuery:
 
     def filter_for_estimate(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return those of `rows` that pass the parts of the filters whose number of rows PostgreSQL can estimate."""
-        return self.filter(rows, Condition.filter_for_estimate)
+        return self.filter(rows, QueryPurpose.ESTIMATE)
 
     def _filter_by_suggestion(self, post_id: int, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the clients behind a suggestion, or their deals, as far as the user may access the clients."""
@@ -305,21 +355,21 @@ class ListQuery:
             backers = backers.filter(client_id__in=self.account.clients.accessible_to(self.user).values("id"))
         return rows.filter(Exists(backers))
 
-    @cached_property
-    def _deal_statuses(self) -> list[Status]:
-        """The statuses of deals, which the estimate and the list filter by."""
-        return self.account.deal_statuses()
-
-    def _filter_by_stages(self, rows: QuerySet[Model]) -> QuerySet[Model]:
-        """Return the deals with the outcome, of the pipeline and with the history that the filters name."""
-        statuses = chosen = self._deal_statuses
-        for name in {"outcome", "pipeline_id"} & self.special.keys():
-            chosen = [status for status in chosen if getattr(status, name) == self.special[name]]
-        if chosen is not statuses:
-            rows = rows.in_statuses([status.id for status in chosen])  # type: ignore[attr-defined]  # of a DealQuerySet
-        if (history := self.special.get("stage_history")) is not None:
-            rows = rows.filter(Exists(history.stages(self.account, statuses).filter(deal_id=OuterRef("id"))))
-        return rows
+    def _all_of(self, conditions: Iterable[Condition], model: type[Model], purpose: QueryPurpose) -> Q:
+        """Return the conjunction of conditions. One related row meets all those on the same relation."""
+        found, by_relation = Q(), defaultdict[Relation, list[Condition]](list)
+        for condition in conditions:
+            if condition.target.relation is None:
+                found &= condition.to_q(model, purpose)
+            else:
+                by_relation[condition.target.relation].append(condition)
+        for relation, related in by_relation.items():
+            used = {condition.field.name for condition in related}
+            rows = annotate_stored(relation.rows(self.account, self.user), LISTS[relation.resource], used)
+            for condition in related:
+                rows = condition.filter(rows, purpose)
+            found &= Q(relation.exists(rows))
+        return found
 
     def order_by(self) -> list[OrderBy]:
         order = self.sort or self.declaration.default_order
@@ -379,14 +429,14 @@ class ListQuery:
             # pass, PostgreSQL finds a page sooner in the index. The time limit holds if it does not.
             stored = {*self.declaration.sort_keys, *(field.name for field in self.declaration.stored)}
             if is_common and self._order_column in stored:
-                rows = self._sort(self.filter(all_rows, Condition.filter_in_order))
+                rows = self._sort(self.filter(all_rows, QueryPurpose.SCAN))
                 return list(rows.values_list("id", flat=True)[start:stop]), None
             if is_common:
                 list_rows, passing = self.list_rows, rows
                 if self._is_by_last_change:
                     list_rows = last_changes_of(list_rows.model, self.account)
                     # Each row is looked up by its id, so leave out the parts that the search index finds.
-                    passing = self.filter(all_rows, Condition.filter_in_order)
+                    passing = self.filter(all_rows, QueryPurpose.SCAN)
                 list_rows = self._filter_by_order(list_rows).order_by(*self.order_by())
                 if (ids := scan_in_order(passing, list_rows, start=start, stop=stop)) is not None:
                     return ids, None
@@ -417,17 +467,29 @@ class ListQuery:
 
         The index of the order does not serve a condition on a text.
         """
-        for condition in self.conditions:
+        for condition in self.common_conditions:
             if condition.field.name == self._order_column and condition.field.type in (FieldType.TIME, FieldType.DATE):
                 rows = condition.filter(rows)
         return self._filter_by_completion(rows)
 
     def _filter_by_completion(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Add to a condition on closed tasks, in the order of completion, that a task is closed if and only if it has this time."""
-        for condition in self.conditions if self._order_column == "completed_at" else ():
+        for condition in self.common_conditions if self._order_column == "completed_at" else ():
             if (condition.field.name, condition.operator) == ("closed", Operator.IS):
                 rows = rows.filter(completed_at__isnull=not condition.value)
         return rows
+
+
+def annotate_stored(
+    rows: QuerySet[Model], declaration: RecordList, used: set[str], *, is_used: bool = False
+) -> QuerySet[Model]:
+    """Return the rows with their stored fields, and if one of them is used, with the condition of its index."""
+    stored = {field.name for field in declaration.stored}
+    rows = with_summary(rows, *stored)
+    if stored and (is_used or not stored.isdisjoint(used)):
+        # The condition of the indexes. It holds for all live rows.
+        rows = rows.filter(last_activity_at__isnull=False)
+    return rows
 
 
 def register_actions(resource: str, actions: Iterable[tuple[str, str | Promise]]) -> None:

@@ -216,8 +216,9 @@ def leave_out_missing(query: ListQuery) -> None:
     account = query.account
     names = Names.read(account, query.user, query.links)
     for condition in query.link_conditions:
-        if (condition.field.type, condition.value) not in names.names:
-            query.conditions.remove(condition)
+        kept = [number for number, value in enumerate(condition.values) if (condition.field.type, value) in names.names]
+        if len(kept) < len(condition.values):
+            query.leave_out(condition, kept)
             query.errors.append(FieldError(condition.parameter, GONE[condition.field.type], "missing"))
     for name, rows, gone in (
         ("contact_list_id", account.contact_lists.live(), _("names a contact list that was deleted")),

@@ -25,3 +25,15 @@ def select_rows(visitor, rows, action: str, *, path: str = "/app/clients", every
     form["all"].checked = everything
     form["action"] = action
     return form.submit(expect_errors=True)
+
+
+def choose_filter(page, name: str):
+    """Press the button of a field in the menu of filters. Return the page with the form of the filter."""
+    form = next(form for form in page.forms.values() if form.html.select_one("[data-find-button]"))
+    return form.submit("add", value=name)
+
+
+def filter_chips(page) -> list[str]:
+    """Return the filters in use, and the words between their groups."""
+    parts = page.html.select(".chips > .chip > :first-child, .chips > .chip > bdi, .chips > span.soft")
+    return [" ".join(part.get_text().split()) for part in parts]

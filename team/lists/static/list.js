@@ -2,6 +2,38 @@
 // and the links in the cells open pages with their forms.
 "use strict";
 
+// The menu of filters: the search hides the buttons of other fields, and Enter presses the first one that is shown.
+document.addEventListener("DOMContentLoaded", () => {
+  const menu = document.querySelector("[data-filter-menu]");
+  const search = menu?.querySelector("[data-find-button]");
+  if (!search) return;
+  search.hidden = false;
+  const sections = [...menu.querySelectorAll("section")];
+  const shown = () => menu.querySelector("section:not([hidden]) button:not([hidden])");
+  const fold = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+  const update = () => {
+    const words = fold(search.value).split(/\s+/).filter(Boolean);
+    for (const section of sections) {
+      const heading = fold(section.querySelector("h2").textContent);
+      const buttons = [...section.querySelectorAll("button")];
+      for (const button of buttons) {
+        const text = `${heading} ${fold(button.textContent)}`;
+        button.hidden = !words.every((word) => text.includes(word));
+      }
+      // A button whose own label matches comes before those of a matching heading.
+      section.hidden = buttons.every((button) => button.hidden);
+    }
+    menu.querySelector("[data-none]").hidden = Boolean(shown());
+  };
+  search.addEventListener("input", update);
+  search.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    shown()?.click();
+  });
+  menu.addEventListener("toggle", () => { if (menu.open) search.focus(); });
+});
+
 document.addEventListener("DOMContentLoaded", () => {
   const list = document.querySelector("[data-rows]");
   if (!list) return;

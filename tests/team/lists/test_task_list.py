@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_saved_view, make_task
 from tests.support.reading import statements
-from tests.support.record_lists import read_record_list
+from tests.support.record_lists import choose_filter, read_record_list
 from tests.support.team import row_names
 
 PATH = "/app/tasks/list"
@@ -74,9 +74,8 @@ def test_it_works(acme, tasks):
 
 
 def test_the_form_adds_a_filter(acme, tasks):
-    page = acme.page(acme.bob).get(f"{PATH}?closed=false").click("Due", href="add=scheduled_at")
-    form = page.forms["filter"]
-    form["operator"], form["value"] = "after", tasks["day"].isoformat()
+    form = choose_filter(acme.page(acme.bob).get(f"{PATH}?closed=false"), "scheduled_at").forms["filter"]
+    form["operator"], form["period"], form["value"] = "after", "date", tasks["day"].isoformat()
     assert row_names(form.submit().follow()) == ["Later"]
 
 
