@@ -11,7 +11,6 @@ from crm.clients.models import Client
 from crm.deals.models import Deal
 from team.lists import queries
 from team.summaries.recount import recount_summaries
-from tests.support.assertions import assert_refused
 from tests.support.factories import (
     make_client,
     make_contact,
@@ -600,10 +599,5 @@ def test_the_account_api_has_the_same_filters(acme, clients):
         ("open_deals.price=1", ""),
     ):
         assert " ".join(values_of(acme.json().get(f"{PATH}.json?{query}"))) == expected, query
-    values = [f"city__any={n}" for n in range(51)]
-    assert_refused(
-        acme.json().get(f"{PATH}.json?{'&'.join(values)}"),
-        422,
-        "validation_failed",
-        {"city__any": ["has more than 50 values"]},
-    )
+    response = acme.json().get(f"{PATH}.json?{'&'.join(f'city__any={n}' for n in range(51))}")
+    assert (response.status_code, response.json()["errors"]) == (422, {"city__any": ["has more than 50 values"]})
