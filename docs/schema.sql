@@ -2895,6 +2895,8 @@ CREATE INDEX deal_by_additional_fields ON public.crm_deal USING gin (account_id,
 
 CREATE INDEX deal_by_closing ON public.crm_deal USING btree (account_id, closed_at, id) WHERE ((closed_at IS NOT NULL) AND (trashed_at IS NULL));
 
+CREATE INDEX deal_by_closing_day ON public.crm_deal USING btree (account_id, COALESCE(expected_close_date, '9999-12-31'::date), id) WHERE (trashed_at IS NULL);
+
 CREATE INDEX deal_by_creation ON public.crm_deal USING btree (account_id, created_at, id) WHERE (trashed_at IS NULL);
 
 CREATE INDEX deal_by_expected_close ON public.crm_deal USING btree (account_id, expected_close_date, id) WHERE ((expected_close_date IS NOT NULL) AND (trashed_at IS NULL));
@@ -2910,6 +2912,8 @@ CREATE INDEX deal_by_name ON public.crm_deal USING btree (account_id, search_nam
 CREATE INDEX deal_by_next_task_at ON public.team_dealsummary USING btree (account_id, next_task_at, deal_id) WHERE (last_activity_at IS NOT NULL);
 
 CREATE INDEX deal_by_position ON public.crm_deal USING btree (account_id, status_id, board_position, id) WHERE ((status_id IS NOT NULL) AND (trashed_at IS NULL));
+
+CREATE INDEX deal_by_price ON public.crm_deal USING btree (account_id, COALESCE(price, (0)::numeric), id) WHERE (trashed_at IS NULL);
 
 CREATE INDEX deal_external_ids ON public.crm_dealexternalid USING btree (account_id, holder_id);
 

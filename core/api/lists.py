@@ -6,8 +6,9 @@ from typing import Any, Self, TypeVar, cast
 
 from django.db import connection
 from django.db.models import Model, QuerySet
-from django.db.models.expressions import F, OrderBy, RawSQL
+from django.db.models.expressions import Expression, F, OrderBy, RawSQL
 from django.http import HttpResponse
+from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
 from core.api.filters import ListFilterBackend, ListFilters
@@ -30,6 +31,13 @@ MAX_LITERAL_LIMIT = 101
 COMMON_ROWS, SCAN_ROWS, SPARSE_FACTOR = 5000, 10_000, 4
 # The maximum number of rows that are collected and sorted.
 SORT_LIMIT = 50_000
+
+
+class TooManyToSort(Exception):
+    """No index has the order of the list, and it has more than `SORT_LIMIT` rows."""
+
+
+TOO_MANY_TO_SORT = _("can't be by this column for more than {most} entries: add a filter")
 
 
 def scan_in_order(rows: QuerySet[Model], list_rows: QuerySet[Model], *, start: int, stop: int) -> list[int] | None:
@@ -84,7 +92,8 @@ def collect_and_sort(rows: QuerySet[Model], *, start: int, stop: int) -> tuple[l
     order_by = cast(Sequence[OrderBy], rows.query.order_by)
     terms = {f"term{number}": term.expression for number, term in enumerate(order_by)}
     directions = ", ".join(
-        f"{name} DESC" if term.descending else name for name, term in zip(terms, order_by, strict=True)
+        f"{name}{' DESC' if term.descending else ''}{' NULLS LAST' if term.nulls_last else ''}"
+        for name, term in zip(terms, order_by, strict=True)
     )
     sql, parameters = rows.order_by().values("id", **terms).query.sql_with_params()
     with connection.cursor() as cursor:
@@ -146,6 +155,8 @@ class Listing(Paged):
     filterset_class: type[ListFilters] = ListFilters
     # The names in the parameter `order`.
     ordering_fields: tuple[str, ...] = ("id", "created_at", "updated_at", "name")
+    # The expressions of the indexes of orders, for columns whose own values have no index.
+    order_expressions: dict[str, Expression] = {"name": RawSQL("search_name", [])}
     # The order of a list without the parameter `order`. A search without it is ordered by rank.
     ordering: tuple[str, ...] = ("id",)
 
@@ -258,7 +269,7 @@ class Listing(Paged):
 
     def order_by(self, order: str | None) -> list[OrderBy]:
         return [
-            OrderBy(RawSQL("search_name", []) if name == "name" else F(name), descending=descending)
+            OrderBy(self.order_expressions.get(name, F(name)), descending=descending)
             for name, descending in self.columns(order).items()
         ]
 

@@ -23,7 +23,7 @@ from core.openapi.operations import RESPONSES
 from core.openapi.values import ID, TIME, JSONSchema, array_of, object_of, or_null
 from crm.clients.api import BulkClientLookup, ClientLookup
 from crm.clients.models import Client
-from crm.deals.models import Deal, DealQuerySet, DealStage
+from crm.deals.models import ORDERS, Deal, DealQuerySet, DealStage
 from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer
 from crm.resources.api.fields import ConditionFilters, DerivedName, ExternalIdPairsFilter, ExternalIds, is_try_update
 from crm.resources.api.views import ExternallyIdentifiedViewSet, describe_operations
@@ -185,6 +185,7 @@ class DealViewSet(ExternallyIdentifiedViewSet):
     bulk_lookup_class = BulkClientLookup
     serializer_class = DealSerializer
     filterset_class = DealFilters
+    order_expressions = ExternallyIdentifiedViewSet.order_expressions | ORDERS
 
     def get_queryset(self) -> DealQuerySet:
         rows: DealQuerySet = self.account.deals.live().limited_to(self.access)

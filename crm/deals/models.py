@@ -14,6 +14,7 @@ else to null (`crm.deals.jobs`).
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from datetime import date
 from decimal import Decimal
 from typing import Any, Self
 
@@ -54,6 +55,13 @@ MAX_DELTAS = 500
 COLUMN_ID = Coalesce("status_id", Value(Status.NONE_ID))
 
 
+# The orders of lists with an index: deals without an amount come where 0 is, those without a day after all days.
+ORDERS = {
+    "price": Coalesce("price", Value(Decimal(0))),
+    "expected_close_date": Coalesce("expected_close_date", Value(date.max)),
+}
+
+
 def stage_indexes() -> list[models.Index]:
     """Return the indexes of deals for the columns of the board, and for the filters by time."""
     has_status, has_user = {"status_id__isnull": False}, {"responsible_id__isnull": False}
@@ -66,9 +74,16 @@ def stage_indexes() -> list[models.Index]:
         "deal_by_closing": (["closed_at"], {"closed_at__isnull": False}),
         "deal_by_expected_close": (["expected_close_date"], {"expected_close_date__isnull": False}),
     }
+    orders = {"deal_by_price": ORDERS["price"], "deal_by_closing_day": ORDERS["expected_close_date"]}
     return [
-        models.Index(fields=["account", *fields, "id"], name=name, condition=Q(trashed_at=None, **conditions))
-        for name, (fields, conditions) in indexes.items()
+        *(
+            models.Index(fields=["account", *fields, "id"], name=name, condition=Q(trashed_at=None, **conditions))
+            for name, (fields, conditions) in indexes.items()
+        ),
+        *(
+            models.Index("account", order, "id", name=name, condition=Q(trashed_at=None))
+            for name, order in orders.items()
+        ),
     ]
 
 

@@ -16,7 +16,7 @@ from crm.fields.relations import DEAL_FILTERS, RELATIONS, Relation
 from team.summaries.models import LAST_ACTIVITY, NEXT_TASK, SUMS
 from team.tasks.queries import all_tasks
 
-# The orders of the lists, ascending and descending, with the labels of those that the form for small screens offers. Each has an index.
+# The orders of the lists that have an index, ascending and descending, with the labels of those that the form for small screens offers.
 ORDERS: dict[str, str | Promise] = {
     "name": _("Name, A to Z"),
     "-name": _("Name, Z to A"),
@@ -40,6 +40,13 @@ TIME_ORDERS: dict[str, str | Promise] = {
     "last_activity_at": _("Last activity last"),
     "next_task_at": _("Next task first"),
     "-next_task_at": "",
+}
+DEAL_ORDERS: dict[str, str | Promise] = {
+    **TIME_ORDERS,
+    "-price": _("Largest amount first"),
+    "price": "",
+    "expected_close_date": _("Closing first"),
+    "-expected_close_date": "",
 }
 CLIENT_ORDERS: dict[str, str | Promise] = {
     **TIME_ORDERS,
@@ -186,7 +193,7 @@ LISTS: dict[str, RecordList] = {
             in_trash=_("This deal is in the trash."),
             further_columns=("currency", "closed_at"),
             filters=DEAL_FILTERS,
-            orders=TIME_ORDERS,
+            orders=DEAL_ORDERS,
             stored=(LAST_ACTIVITY, NEXT_TASK),
             rows_of=lambda account, user: account.deals.live().accessible_to(user),
         ),

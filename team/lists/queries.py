@@ -3,7 +3,7 @@
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property, reduce
@@ -11,8 +11,9 @@ from operator import or_
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.db.models import Case, Exists, Expression, Model, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.expressions import F, OrderBy, RawSQL
+from django.db.models.functions import Lower, NullIf
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -20,11 +21,12 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.users.models import User
-from core.api.lists import COMMON_ROWS, SORT_LIMIT, collect_and_sort, scan_in_order
+from core.api.lists import COMMON_ROWS, SORT_LIMIT, TooManyToSort, collect_and_sort, scan_in_order
 from core.api.paging import ListPage
 from core.db.text import replace_non_xml
 from core.db.time_limit import TooSlow, time_limit
 from core.errors import FieldError
+from core.registry import registry
 from core.rows.declared import FieldType
 from core.rows.last_changes import has_last_changes, last_changes_of, order_by_change
 from core.rows.values import ValuesRow
@@ -33,9 +35,9 @@ from core.search.terms import Query
 from crm.contacts.models import ContactListMembership
 from crm.fields.catalogue import Field
 from crm.fields.condition_values import BOOLEANS, OUTCOME
-from crm.fields.conditions import MAX_CONDITIONS, SEVERAL, Condition, Operator, QueryPurpose, Target, find_target
+from crm.fields.conditions import MAX_CONDITIONS, SEVERAL, TEXTS, Condition, Operator, QueryPurpose, Target, find_target
 from crm.fields.relations import Relation
-from team.fields.names import LINKS
+from team.fields.names import LINKS, RECORDS, name_of_user
 from team.lists.declarations import LISTS, RecordList
 from team.lists.stage_history import StageFilter
 from team.summaries.models import SUM_NAMES, revenue_of, with_revenue, with_summary
@@ -43,6 +45,8 @@ from team.summaries.models import SUM_NAMES, revenue_of, with_revenue, with_summ
 # A list is counted up to this number.
 MAX_COUNT = 1000
 MAX_INACTIVE_DAYS = 3650
+# Rows in an order without an index are sorted if PostgreSQL estimates at most this many times `SORT_LIMIT`.
+ESTIMATE_FACTOR = 3
 # Parameters that only pages read: of the list and of the form that adds a filter.
 FORM_PARAMETERS = ("add", "edit", "field", "operator", "value", "value-meant", "period", "days", "group", "replace")
 PAGE_PARAMETERS = ("page", "per_page", "view", *FORM_PARAMETERS)
@@ -121,7 +125,8 @@ class ListQuery:
         elif name == "q":
             self.q = replace_non_xml(text)[:MAX_QUERY_LENGTH]
         elif name == "sort":
-            if text.removeprefix("-") not in self.declaration.orders and text:
+            column = text.removeprefix("-")
+            if text and column not in self.declaration.orders and column not in fields:
                 raise FieldError(name, _("is not a column by which the list can be ordered"), "choice")
             self._check_access(name, text.removeprefix("-"))
             self.sort = text
@@ -376,15 +381,32 @@ class ListQuery:
         name, descending = order.removeprefix("-"), order.startswith("-")
         if name in self.declaration.sort_keys:
             return [OrderBy(F(f"sort_key__{column}"), descending=descending) for column in (name, "id")]
+        if not self.has_index:
+            field = next(field for field in self.fields if field.name == name)
+            expression = sort_expression(field, self.declaration.resource, self.account, self.user)
+            by_field = OrderBy(expression, descending=descending, nulls_last=True)
+            return [by_field, OrderBy(F("id"), descending=descending)]
         names = [name] if name == "id" else [name, "id"]
-        expressions = [RawSQL("search_name", []) if column == "name" else F(column) for column in names]
+        expressions = [self._order_expressions.get(column, F(column)) for column in names]
         return [OrderBy(expression, descending=descending) for expression in expressions]
+
+    @property
+    def has_index(self) -> bool:
+        """True if an index has the order of the list."""
+        return self._order_column in self.declaration.orders
+
+    @property
+    def _order_expressions(self) -> Mapping[str, Expression]:
+        """The expressions of the indexes of orders."""
+        resource = registry.get(self.declaration.resource)
+        found: Mapping[str, Expression] = getattr(resource.viewset, "order_expressions", {}) if resource else {}
+        return found
 
     def find(self, page: ListPage) -> tuple[list[int], int | None]:
         """Return the ids of a page, with one more if another page follows, and the number of rows.
 
         The number is None if counting takes too long, and `MAX_COUNT + 1` if there are more than `MAX_COUNT` rows. Raise `TooSlow` if no
-        index serves the filters and too many rows would have to be compared.
+        index serves the filters and too many rows would have to be compared, and `TooManyToSort`.
         """
         ids: list[int] | None = None
         try:
@@ -422,6 +444,9 @@ class ListQuery:
         If all rows were collected, also return their number.
         """
         rows = self._sort(self._filter_by_completion(self.rows))
+        if not self.has_index:
+            estimated = self.filter_for_estimate(self.declaration.rows_of(self.account, self.user))
+            return self.sorted_ids(rows, estimated, start=start, stop=stop)
         if self.is_filtered and stop <= SORT_LIMIT:
             all_rows = self.declaration.rows_of(self.account, self.user)
             is_common = estimate_counts(self.filter_for_estimate(all_rows))[0] > COMMON_ROWS
@@ -446,6 +471,19 @@ class ListQuery:
             rows = last_changes_of(self.list_rows.model, self.account).order_by(*self.order_by())
         return list(rows.values_list("id", flat=True)[start:stop]), None
 
+    def sorted_ids(
+        self, rows: QuerySet[Model], estimated: QuerySet[Model], *, start: int, stop: int
+    ) -> tuple[list[int], int]:
+        """Return the ids of rows in an order without an index, and their number. Raise TooManyToSort if there are too many to sort.
+
+        An estimate of the number of `estimated` rows spares reading `SORT_LIMIT` rows of a much longer list. It may be too high.
+        """
+        if estimate_counts(estimated)[0] <= ESTIMATE_FACTOR * SORT_LIMIT:
+            collected = collect_and_sort(rows.order_by(*self.order_by()), start=start, stop=stop)
+            if collected is not None:
+                return collected
+        raise TooManyToSort
+
     def _sort(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the rows in the order of the list, with the condition of the index of sort keys, which holds for all tasks."""
         if self._order_column in self.declaration.sort_keys:
@@ -465,10 +503,11 @@ class ListQuery:
     def _filter_by_order(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the rows that meet the conditions on the column of the order, which shorten the list at its beginning.
 
-        The index of the order does not serve a condition on a text.
+        The index of the order does not serve a condition on a text, nor on a column of which it has an expression.
         """
         for condition in self.common_conditions:
-            if condition.field.name == self._order_column and condition.field.type in (FieldType.TIME, FieldType.DATE):
+            is_column = self._order_column not in self._order_expressions and condition.field.name == self._order_column
+            if is_column and condition.field.type in (FieldType.TIME, FieldType.DATE):
                 rows = condition.filter(rows)
         return self._filter_by_completion(rows)
 
@@ -478,6 +517,27 @@ class ListQuery:
             if (condition.field.name, condition.operator) == ("closed", Operator.IS):
                 rows = rows.filter(completed_at__isnull=not condition.value)
         return rows
+
+
+def sort_expression(field: Field, resource: str, account: Account, user: User) -> "Expression | F | Subquery[Any]":
+    """Return the expression of an order without an index.
+
+    Links are in the order of the names, as far as the user may access the rows, and statuses in that of the account.
+    """
+    if field.key:
+        # The order of jsonb: numbers by their value, texts by their letters.
+        return RawSQL("nullif(additional_fields -> %s, 'null')", [field.key])
+    if field.type == FieldType.STATUS:
+        statuses = enumerate(account.statuses_of_kind(resource))
+        return Case(*(When(**{field.name: status.id}, then=place) for place, status in statuses))
+    if field.type == FieldType.USER:
+        return Lower(name_of_user(field.name))
+    if field.type in RECORDS:
+        rows = getattr(account, f"{field.type}s").live().accessible_to(user).filter(id=OuterRef(field.name))
+        return Subquery(rows.values(folded=RawSQL("search_name", []))[:1])
+    if field.type in (*TEXTS, FieldType.LONG_TEXT, FieldType.CHOICE, FieldType.CURRENCY):
+        return NullIf(Lower(field.name), Value(""))
+    return F(field.name)
 
 
 def annotate_stored(

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any, Protocol, TypeVar
 
 from django import forms
-from django.db.models import Model, QuerySet
+from django.db.models import Model, OrderBy, QuerySet
 from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import empty
@@ -324,6 +324,16 @@ class FurtherFilters(Protocol):
 
     @property
     def is_filtered(self) -> bool: ...
+
+    # False if no index has the order `sort`.
+    @property
+    def has_index(self) -> bool: ...
+
+    def order_by(self) -> list[OrderBy]: ...
+
+    def sorted_ids(
+        self, rows: QuerySet[Model], estimated: QuerySet[Model], *, start: int, stop: int
+    ) -> tuple[list[int], int]: ...
 
     def filter(self, rows: QuerySet[Model]) -> QuerySet[Model]: ...
 

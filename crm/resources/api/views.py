@@ -12,7 +12,7 @@ from accounts.tags.api import TAGS
 from accounts.users.models import User
 from core.api.fields import MAX_NAME_LENGTH, MISSING, BooleanField, to_list, to_object
 from core.api.filters import ListFilters
-from core.api.lists import Listing
+from core.api.lists import SORT_LIMIT, TOO_MANY_TO_SORT, Listing, TooManyToSort
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
 from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_errors
@@ -26,6 +26,7 @@ from core.openapi.schema import JSONOperationSchema
 from core.openapi.values import NAME, JSONSchema, array_of, object_of, required_fields
 from core.registry import registry
 from core.rows.trash import TrashableQuerySet
+from core.search.queries import search, search_transaction
 from crm.fields.catalogue import defined_name
 from crm.resources.api import fields
 from crm.resources.models import MAX_EXTERNAL_IDS, CRMResource, ExternallyIdentified, normalize_value
@@ -209,13 +210,29 @@ class ExternallyIdentifiedViewSet(BulkViewSet):
         return errors
 
     def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
-        if isinstance(filters, fields.ConditionFilters) and filters.further is not None:
-            order = order or filters.further.sort or None
+        further = filters.further if isinstance(filters, fields.ConditionFilters) else None
+        by_further = further is not None and not order and bool(further.sort)
         try:
-            return super().ids(filters, order, start=start, stop=stop)
+            if filters is not None and further is not None and by_further and not further.has_index:
+                return self.sorted_ids(filters, further, start=start, stop=stop)
+            return super().ids(filters, further.sort if further and by_further else order, start=start, stop=stop)
+        except TooManyToSort:
+            raise FieldError("sort", TOO_MANY_TO_SORT, "too_many", {"most": f"{SORT_LIMIT:,}"}) from None
         except TooSlow:
             names = [name for name in self.further_names if name != "sort"]
             raise FieldErrors(FieldError(name, fields.TOO_SLOW, "too_slow") for name in names) from None
+
+    def sorted_ids(self, filters: ListFilters, further: fields.FurtherFilters, *, start: int, stop: int) -> list[int]:
+        """Return the ids in the order of the parameter `sort`, which has no index. Raise TooManyToSort."""
+        text = filters.search_text
+        with search_transaction(self.account.id, text or "", is_limited=True) as query:
+            rows = filters.qs
+            if text is None:
+                ids, _number = further.sorted_ids(rows, filters.rows_for_estimate, start=start, stop=stop)
+                return ids
+            found = search(rows, query, list_rows=self.unlimited.get_list_queryset(), ranked=False)
+            rows = self.get_list_queryset().filter(id__in=found).order_by(*further.order_by())
+            return [*rows.values_list("id", flat=True)[start:stop]]
 
     def upsert(self, request: APIRequest) -> HttpResponse:
         """Update the row that has the external ids of the query, or create a row with them."""

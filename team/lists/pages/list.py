@@ -13,8 +13,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
+from core.api.lists import SORT_LIMIT, TOO_MANY_TO_SORT, TooManyToSort
+from core.api.paging import ListPage
 from core.api.routing import path_with_id
 from core.db.time_limit import TooSlow
+from core.errors import FieldError
+from core.pages.formatting import number_text
 from core.rows.values import ValuesRow
 from crm.fields.catalogue import Field, grouped
 from team.fields.cells import Cell, cells_of, value_in
@@ -62,7 +66,7 @@ class RecordListPage(FilteredPage):
         page = self.read_page()
         is_too_slow = False
         try:
-            ids, count = query.find(page)
+            ids, count = self.find(query, page)
         except TooSlow:
             ids, count, is_too_slow = [], None, True
         status = 422 if query.errors or (filter_form and filter_form.error) else 200
@@ -89,6 +93,16 @@ class RecordListPage(FilteredPage):
             shortcuts=self.shortcuts(),
             clear=query.link([("columns", ",".join(query.columns)), ("sort", query.sort)]),
         )
+
+    @staticmethod
+    def find(query: ListQuery, page: ListPage) -> tuple[list[int], int | None]:
+        """Return the ids of the page, and the number of rows. A list that is too long for its order has the default one, and an error."""
+        try:
+            return query.find(page)
+        except TooManyToSort:
+            query.errors.append(FieldError("sort", TOO_MANY_TO_SORT, "too_many", {"most": number_text(SORT_LIMIT)}))
+            query.sort = ""
+            return query.find(page)
 
     def shortcuts(self) -> list[tuple[tuple[str, ...], str]]:
         """Return the keys of `team/lists/list.js` with their effects."""
@@ -176,7 +190,7 @@ class RecordListPage(FilteredPage):
         for field in [by_name[self.declaration.name_field], *query.shown_fields]:
             is_hidden = field.name in SUM_NAMES and self.request.user.access.is_limited
             sort = direction = ""
-            if field.name in self.declaration.orders and not is_hidden:
+            if not is_hidden:
                 sort = query.query_string(sort=f"-{field.name}" if current == field.name else field.name)
                 if current.removeprefix("-") == field.name:
                     direction = "descending" if current.startswith("-") else "ascending"
@@ -188,11 +202,19 @@ class RecordListPage(FilteredPage):
         current = self.current_order(query)
         hidden = SUM_NAMES if self.request.user.access.is_limited else ()
         by_rank = [("", _("Best matches first"), not current)] if query.q else []
-        return by_rank + [
+        orders = [
             (value, label, value == current)
             for value, label in self.declaration.orders.items()
             if label and value.removeprefix("-") not in hidden
         ]
+        by_name = {field.name: field.label for field in query.fields}
+        for field in query.shown_fields:
+            if field.name not in self.declaration.orders:
+                orders += [
+                    (f"{sign}{field.name}", f"{by_name[field.name]} {arrow}", f"{sign}{field.name}" == current)
+                    for sign, arrow in (("", "↑"), ("-", "↓"))
+                ]
+        return by_rank + orders
 
 
 def count_text(count: int | None) -> str:

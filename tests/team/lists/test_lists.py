@@ -164,6 +164,16 @@ FILTERS = [
     ("additional_fields[old]=7", "Adler"),
     ("additional_fields[size]__empty=false&q=brandt", "Brandt"),
     ("sort=name", "Adler Brandt Corvus"),
+    ("sort=city", "Brandt Adler Corvus"),
+    ("sort=-city", "Adler Brandt Corvus"),
+    ("sort=-city&city__empty=false", "Adler Brandt"),
+    ("sort=status_id", "Adler Brandt Corvus"),
+    ("sort=-responsible_id", "Adler Brandt Corvus"),
+    ("sort=discount", "Adler Brandt Corvus"),
+    ("sort=tags", "Brandt Corvus Adler"),
+    ("sort=company&q=brandt", "Brandt"),
+    ("sort=additional_fields[seats]", "Brandt Adler Corvus"),
+    ("sort=-additional_fields[since]", "Adler Brandt Corvus"),
     ("sort=-name", "Corvus Brandt Adler"),
     ("sort=updated_at", "Adler Brandt Corvus"),
     ("q=adler&sort=name", "Adler"),
@@ -260,7 +270,7 @@ WRONG = {
     "mine=perhaps": "mine is not true or false",
     "inactive_days=0": "inactive_days is not a number that is possible here",
     "contact_list_id=1": "contact_list_id is not a filter of this list",
-    "sort=city": "sort is not a column by which the list can be ordered",
+    "sort=cities": "sort is not a column by which the list can be ordered",
     "columns=email,colour": "columns has a column that this list does not have",
     f"city={'x' * 256}": "city is too long or has characters that can't be stored",
     "city=%00": "city is too long or has characters that can't be stored",
@@ -547,6 +557,51 @@ def test_a_filter_is_changed_in_its_form(acme, clients):
         assert found == expected.format(**clients), query
 
 
+def test_deals_are_sorted_by_every_column(acme):
+    zeta, alpha = make_client(acme.alice, "Zeta"), make_client(acme.bob, "alpha", responsible_id=acme.bob.id)
+    won = acme.account.statuses.get(kind="deal", code="won").id
+    roof = make_deal(acme.bob, "Roof", price=100, client_id=zeta.id, expected_close_date="2026-03-01", status_id=won)
+    wall = make_deal(acme.bob, "Wall", client_id=alpha.id, currency="PLN")
+    door = make_deal(acme.bob, "Door", price=9, expected_close_date="2026-02-01")
+    for query, expected in (
+        ("sort=price", "Wall Door Roof"),
+        ("sort=-price", "Roof Door Wall"),
+        ("sort=-price&price__after=1", "Roof Door"),
+        ("sort=expected_close_date", "Door Roof Wall"),
+        ("sort=expected_close_date&expected_close_date__after=2026-02-01", "Roof"),
+        ("sort=client_id", "Wall Roof Door"),
+        ("sort=-client_id", "Roof Wall Door"),
+        ("sort=currency", "Roof Door Wall"),
+        ("sort=status_id", "Roof Wall Door"),
+    ):
+        assert read_record_list(acme.bob, "deal", query) == (expected.split(), []), query
+    # The names of clients that the agent may not see have no influence on the order.
+    acme.account.change(agents_see="own")
+    Deal.objects.filter(account=acme.account).update(responsible_id=acme.bob.id)
+    zeta.__class__.objects.filter(pk=zeta.pk).update(responsible_id=acme.alice.id)
+    names, _errors = read_record_list(User.objects.get(pk=acme.bob.pk), "deal", "sort=client_id")
+    assert names == ["Wall", *(row.name for row in sorted((roof, door), key=lambda row: row.id))]
+    assert wall.id
+
+
+def test_a_list_that_is_too_long_is_not_sorted_without_an_index(acme, clients, monkeypatch):
+    monkeypatch.setattr("core.api.lists.SORT_LIMIT", 2)
+    monkeypatch.setattr(queries, "SORT_LIMIT", 2)
+    bob = acme.page(acme.bob)
+    page = bob.get(f"{PATH}?sort=city", status=422)
+    assert row_names(page) == ["Corvus", "Brandt", "Adler"]
+    [error] = page.html.select(".notice.error li")
+    assert " ".join(error.get_text().split()) == (
+        "sort can't be by this column for more than 50,000 entries: add a filter"
+    )
+    assert row_names(bob.get(f"{PATH}?sort=city&city__empty=false")) == ["Brandt", "Adler"]
+    monkeypatch.setattr("crm.resources.api.views.SORT_LIMIT", 2)
+    response = acme.json().get(f"{PATH}.json?sort=city&tag=")
+    text = "can't be by this column for more than 2 entries: add a filter"
+    assert (response.status_code, response.json()["errors"]) == (422, {"sort": [text]})
+    assert row_names(bob.get(f"{PATH}?sort=name")) == ["Adler", "Brandt", "Corvus"]
+
+
 def test_or_begins_another_case(acme, clients):
     bob, page = acme.page(acme.bob), None
     for name, value, group in (
@@ -597,6 +652,9 @@ def test_the_account_api_has_the_same_filters(acme, clients):
         ("or1.city__contains=gda&or2.country=Poland&order=-name", "Brandt Adler"),
         ("created_at=last_30_days", "Corvus"),
         ("open_deals.price=1", ""),
+        ("sort=city", "Brandt Adler Corvus"),
+        ("sort=-city&q=adler", "Adler"),
+        ("sort=-additional_fields[seats]&per_page=2", "Adler Brandt"),
     ):
         assert " ".join(values_of(acme.json().get(f"{PATH}.json?{query}"))) == expected, query
     response = acme.json().get(f"{PATH}.json?{'&'.join(f'city__any={n}' for n in range(51))}")
