@@ -43,6 +43,7 @@ class Accounts(rooms.Room):
         "code": _("code"),
         "color": _("color"),
         "email": _("email"),
+        "exchange_rates": _("exchange rates"),
         "domain": _("domain"),
         "group": _("group"),
         "group_roles": _("group roles"),

@@ -14,13 +14,28 @@ The APIs do not use this module: their numbers have one format.
 import re
 import unicodedata
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from functools import cache, lru_cache
+from typing import Any
 
 from babel import Locale
 from babel.numbers import get_currency_precision, get_decimal_symbol
 from django.utils.translation import to_locale
 
+# The codes of ISO 4217, including codes of funds and metals, and codes withdrawn since the euro was introduced, which old deals have.
+CURRENCIES = frozenset(
+    """
+    AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CLF CLP
+    CNY COP COU CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS
+    INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR
+    MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD
+    SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS VED VES VND VUV WST
+    XAD XAF XAG XAU XBA XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT XSU XTS XUA XXX YER ZAR ZMW ZWG
+
+    ADP AFA ANG ATS AZM BEF BGN BYB BYR CSD CUC CYP DEM ECS EEK ESP FIM FRF GHC GRD GWP HRK IEP ITL LTL LUF LVL MGF MRO MTL MZM
+    NLG PTE ROL RUR SDD SIT SKK SLL SRG STD TMM TPE TRL USS VEB VEF ZMK ZWD ZWL ZWN ZWR
+    """.split()  # noqa: SIM905
+)
 MAX_NUMBER_LENGTH = 60
 
 # Symbols that people write in every language. The first currency of a symbol is meant if the amount has no other currency of the list.
@@ -171,3 +186,15 @@ def _currencies(language: str) -> dict[str, tuple[str, ...]]:
     names = [*((code, code) for code in locale.currencies), *locale.currency_symbols.items()]
     codes = {str(name).casefold(): (str(code),) for code, name in names}
     return codes | {symbol: tuple(names.split()) for symbol, names in SYMBOLS.items()}
+
+
+def to_decimal(data: Any) -> Decimal | None:
+    """Return a finite number, or a text with a finite number, as an exact decimal. Return None for any other data."""
+    try:
+        text = data.strip() if isinstance(data, str) else data
+        if isinstance(text, str) and ("_" in text or not text.isascii()):
+            return None
+        number = Decimal(text)
+    except (InvalidOperation, TypeError, ValueError):
+        return None
+    return number if number.is_finite() else None

@@ -839,6 +839,9 @@ CREATE TABLE public.accounts_account (
     plan_id bigint,
     sso_domains text[] DEFAULT '{}'::text[] NOT NULL,
     sso_exempt_id bigint,
+    exchange_rates jsonb DEFAULT '{}'::jsonb NOT NULL,
+    exchange_rates_on date,
+    takes_euro_rates boolean DEFAULT false NOT NULL,
     CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
 );
 

@@ -41,6 +41,8 @@ class Team(rooms.Room):
         "contact_list": _("contact list"),
         "query": _("filters"),
         "shared": _("share with the team"),
+        "sort": _("order"),
+        "sums": _("sums"),
         "view": _("view"),
         "column": _("column"),
         "file": _("file"),

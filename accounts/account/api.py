@@ -4,18 +4,42 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
+from accounts.account.exchange_rates import check_rates
 from accounts.account.models import MAX_REASONS, Account, AgentsSee
 from accounts.hosts.api import APIRequest, TypedViewSet
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
-from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField, TextListField
+from core.api.fields import (
+    BooleanField,
+    ChoiceField,
+    DateField,
+    IntegerField,
+    TextField,
+    TextListField,
+    WireField,
+    to_object,
+)
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import transactional
+from core.openapi.fields import describe_field
 from core.openapi.operations import BODIES, RESPONSES
 from core.openapi.schema import JSONOperationSchema
-from core.openapi.values import JSONSchema, object_of
+from core.openapi.values import NAME, JSONSchema, object_of
+
+
+class ExchangeRatesField(WireField):
+    """An object of currencies and rates, which replaces all rates."""
+
+    default_error_messages = {"object": _("must be an object of currencies and rates")}
+
+    def to_internal_value(self, data: object) -> dict[str, str]:
+        rates = to_object(data)
+        if not isinstance(rates, dict):
+            self.fail("object")
+        return check_rates(rates, self.context["account"].currency, field="")
 
 
 class AccountSerializer(ResourceSerializer):
@@ -33,6 +57,9 @@ class AccountSerializer(ResourceSerializer):
     link_guests_by_email = BooleanField(read_only=True)
     trash_days = IntegerField(read_only=True)
     inactive_member_months = IntegerField(read_only=True)
+    exchange_rates = ExchangeRatesField(read_only=True)
+    exchange_rates_on = DateField(read_only=True)
+    takes_euro_rates = BooleanField(read_only=True)
     won_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
     lost_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
 
@@ -44,6 +71,8 @@ class AccountSettingsSerializer(ResourceSerializer):
     link_guests_by_email = BooleanField()
     trash_days = IntegerField(min_value=Account.MIN_TRASH_DAYS, max_value=Account.MAX_TRASH_DAYS)
     inactive_member_months = IntegerField(min_value=Account.MIN_INACTIVE_MONTHS, max_value=Account.MAX_INACTIVE_MONTHS)
+    exchange_rates = ExchangeRatesField()
+    takes_euro_rates = BooleanField()
     won_reasons = TextListField(max_items=MAX_REASONS)
     lost_reasons = TextListField(max_items=MAX_REASONS)
 
@@ -83,6 +112,14 @@ class AccountViewSet(TypedViewSet, JSONViewSet):
 
 
 # The schemas of the OpenAPI document, as far as views and serializers do not tell them
+
+RATES: JSONSchema = {"type": "object", "propertyNames": {"pattern": "^[A-Z]{3}$"}}
+NUMBER_OR_TEXT: JSONSchema = {"type": ["string", "number"], "exclusiveMinimum": 0, "maxLength": 255}
+describe_field(
+    ExchangeRatesField,
+    request={**RATES, "additionalProperties": NUMBER_OR_TEXT},
+    response={**RATES, "additionalProperties": NAME},
+)
 
 
 def describe_account(schema: JSONOperationSchema, **further: JSONSchema) -> JSONSchema:

@@ -3,8 +3,10 @@
 import hashlib
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
+from decimal import Decimal
 from io import BytesIO
 from math import ceil
 from typing import Any
@@ -23,6 +25,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from accounts.account.exchange_rates import change_base, divide
 from accounts.audit.models import Audited
 from accounts.hosts.names import PREFIX_PATTERN, public_url
 from core.db.fields import PlainField
@@ -82,6 +85,7 @@ class Account(Audited):
     audited = (
         *("name", "time_zone", "language", "currency", "agents_see", "confirms_user_links", "link_guests_by_email"),
         *("won_reasons", "lost_reasons", "trash_days", "inactive_member_months", "second_factor_roles"),
+        *("exchange_rates", "takes_euro_rates"),
     )
     MIN_TRASH_DAYS, MAX_TRASH_DAYS = 7, 365
     MIN_INACTIVE_MONTHS, MAX_INACTIVE_MONTHS = 12, 120
@@ -123,6 +127,11 @@ class Account(Audited):
     # The domains of e-mails whose users sign in by single sign-on only, and the owner who need not (`accounts.oidc`).
     sso_domains = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     sso_exempt_id = models.BigIntegerField(null=True, editable=False)
+    # The rates of other currencies (`accounts.account.exchange_rates`). `takes_euro_rates` replaces them every day by those of the European
+    # Central Bank, and `exchange_rates_on` is the day of these.
+    exchange_rates = models.JSONField(default=dict, db_default={})
+    exchange_rates_on = models.DateField(null=True, editable=False)
+    takes_euro_rates = models.BooleanField(default=False, db_default=False)
     # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
     resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     # The plan, and its limits (`accounts.plans`): the bytes of stored files, the requests per minute of each token or user, and the users of the
@@ -251,8 +260,12 @@ class Account(Audited):
         return months is None or cls.MIN_INACTIVE_MONTHS <= months <= cls.MAX_INACTIVE_MONTHS
 
     def change(self, **values: object) -> None:
-        """Save the fields that an admin may set."""
+        """Save the fields that an admin may set. Rates that an admin enters end the daily ones."""
         former_currency, former_months = self.currency, self.inactive_member_months
+        if (currency := values.get("currency", former_currency)) != former_currency:
+            values.setdefault("exchange_rates", change_base(self.exchange_rates, former_currency, str(currency)))
+        elif "exchange_rates" in values:
+            values = {"exchange_rates_on": None, "takes_euro_rates": False} | values
         for name, value in values.items():
             setattr(self, name, value)
         self.save(update_fields=[*values, "updated_at"])
@@ -261,6 +274,14 @@ class Account(Audited):
         if self.inactive_member_months != former_months:
             # Members are told of the new time.
             self.users.exclude(erasure_notice_at=None).update(erasure_notice_at=None)
+
+    def take_euro_rates(self, day: date, values: Mapping[str, Decimal]) -> None:
+        """Replace the exchange rates by those of a day, from the values of currencies in euros. Raise FieldError."""
+        if self.currency not in values:
+            text = _("are not published for {currency} by the European Central Bank")
+            raise FieldError("exchange_rates", text, "missing", {"currency": self.currency})
+        rates = divide(values, values[self.currency], self.currency)
+        self.change(exchange_rates=rates, exchange_rates_on=day, takes_euro_rates=True)
 
     def default_status(self, kind: str) -> Any:
         """Return the first status of the kind, or None."""

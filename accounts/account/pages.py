@@ -1,20 +1,25 @@
 """The settings page of the account: its name, its defaults, and its look in e-mails."""
 
+from decimal import Decimal
 from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
+from django.forms import BoundField
 from django.http import Http404, HttpResponse, QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from accounts.account.exchange_rates import RatesUnavailable, check_rates, fetch_euro_rates
 from accounts.account.models import Account, Branding
 from accounts.hosts.requests import PageRequest, UserRequest
-from accounts.layout.forms import ColorInput, Form, time_zone_choices
+from accounts.layout.forms import ColorInput, Form, LongSelect, time_zone_choices
 from accounts.layout.settings import SettingsPage
-from core.api.fields import CURRENCIES
+from core.numbers import CURRENCIES
 from core.pages.base import Page, redirect
+from core.pages.formatting import date_text, number_text
+from core.pages.number_fields import TypedNumberField
 
 
 class AccountForm(Form):
@@ -176,6 +181,77 @@ class DataPage(SettingsPage):
             return self.render(form=form)
         messages.success(request, gettext("Saved."))
         return redirect("accounts-data")
+
+
+class RatesForm(Form):
+    """The rates of the account, and one further rate."""
+
+    currency = forms.ChoiceField(label=_("Further currency"), required=False, widget=LongSelect)
+    rate = TypedNumberField(label=_("Rate"), required=False)
+
+    def __init__(self, *submitted: QueryDict, account: Account) -> None:
+        super().__init__(*submitted)
+        self.account = account
+        for code, rate in account.exchange_rates.items():
+            initial = number_text(Decimal(rate), is_grouped=False)
+            self.fields[code] = TypedNumberField(label=f"1 {code} =", required=False, initial=initial)
+        others = sorted(CURRENCIES - {account.currency, *account.exchange_rates})
+        self.set_choices("currency", [("", ""), *((code, code) for code in others)])
+
+    @property
+    def rates(self) -> list[BoundField]:
+        return [self[code] for code in self.account.exchange_rates]
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        if bool(values.get("currency")) != bool(values.get("rate")) and not self.errors:
+            self.add_error("currency" if values.get("rate") else "rate", gettext("Can't be blank"))
+        return values
+
+    def read(self) -> dict[str, object]:
+        """Return the rates by currency. A blank rate is removed."""
+        values = {**self.cleaned_data, self.cleaned_data["currency"]: self.cleaned_data["rate"]}
+        return {
+            code: values[code].text for code in (*self.account.exchange_rates, values["currency"]) if values.get(code)
+        }
+
+
+class RatesPage(SettingsPage):
+    """The exchange rates by which sums are converted into the currency of the account."""
+
+    template_name = "accounts/account/rates.html"
+    part = "rates"
+    actions = {"save": "save", "take": "take"}
+
+    def get(self, request: UserRequest) -> HttpResponse:
+        return self.render(form=RatesForm(account=request.account))
+
+    def save(self, request: UserRequest) -> HttpResponse:
+        account = request.account
+        form = RatesForm(request.POST, account=account)
+
+        def act() -> None:
+            account.change(exchange_rates=check_rates(form.read(), account.currency))
+
+        if not form.is_valid() or not self.submit_form(form, act):
+            return self.render(form=form)
+        messages.success(request, gettext("The exchange rates are saved."))
+        return redirect("accounts-rates")
+
+    def take(self, request: UserRequest) -> HttpResponse:
+        """Read the rates of the European Central Bank now, and from then on every day."""
+        try:
+            day, values = fetch_euro_rates(request.account.id)
+        except RatesUnavailable:
+            messages.error(
+                request, gettext("The rates of the European Central Bank can't be read now. Try again later.")
+            )
+            return redirect("accounts-rates")
+        message = gettext("The rates of %(day)s are saved. They are updated every working day.") % {
+            "day": date_text(day)
+        }
+        self.perform(lambda: request.account.take_euro_rates(day, values), success_message=message)
+        return redirect("accounts-rates")
 
 
 class LogoPage(Page):

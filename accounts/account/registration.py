@@ -9,5 +9,6 @@ register(
 register(
     "settings",
     MenuEntry("account", _("Account"), "accounts-account", "building-2", order=20, is_shown=is_admin),
+    MenuEntry("rates", _("Exchange rates"), "accounts-rates", "arrow-left-right", order=25, is_shown=is_admin),
     MenuEntry("data", _("How long data are kept"), "accounts-data", "calendar-clock", order=69, is_shown=is_admin),
 )

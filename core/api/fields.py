@@ -7,7 +7,7 @@ texts. A blank text for a number, a date or an id means null. A list or an objec
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, NoReturn, TypedDict, Unpack
 
 from django.db import connection
@@ -19,6 +19,7 @@ from core.db.tenancy import fold
 from core.db.text import is_xml_text
 from core.errors import FieldError
 from core.http.times import to_day, to_time
+from core.numbers import CURRENCIES, to_decimal
 from core.rows.access import Access
 from core.rows.trash import LimitedQuerySet, TrashedId
 from core.rows.trimmed import CurrencyCodeField, is_blank, trim
@@ -30,20 +31,6 @@ MAX_TEXT_LENGTH = 65_536
 MAX_INTEGER = 2**63 - 1
 # A JSON number with this many digits may be a binary float, which has at most 17. Its noise is less than one part in `MAX_FLOAT_NOISE`.
 MIN_FLOAT_DIGITS, MAX_FLOAT_DIGITS, MAX_FLOAT_NOISE = 15, 20, 10**12
-# The codes of ISO 4217, including codes of funds and metals, and codes withdrawn since the euro was introduced, which old deals have.
-CURRENCIES = frozenset(
-    """
-    AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CLF CLP
-    CNY COP COU CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS
-    INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR
-    MVR MWK MXN MXV MYR MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD
-    SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS VED VES VND VUV WST
-    XAD XAF XAG XAU XBA XBB XBC XBD XCD XCG XDR XOF XPD XPF XPT XSU XTS XUA XXX YER ZAR ZMW ZWG
-
-    ADP AFA ANG ATS AZM BEF BGN BYB BYR CSD CUC CYP DEM ECS EEK ESP FIM FRF GHC GRD GWP HRK IEP ITL LTL LUF LVL MGF MRO MTL MZM
-    NLG PTE ROL RUR SDD SIT SKK SLL SRG STD TMM TPE TRL USS VEB VEF ZMK ZWD ZWL ZWN ZWR
-    """.split()  # noqa: SIM905
-)
 
 
 class FieldOptions(TypedDict, total=False):
@@ -241,18 +228,6 @@ class DecimalField(ScalarField):
         if number and number.adjusted() < -self.MAX_DECIMAL_PLACES:
             return False
         return number == round(number, self.MAX_DECIMAL_PLACES)
-
-
-def to_decimal(data: Any) -> Decimal | None:
-    """Return a finite number, or a text with a finite number, as an exact decimal. Return None for any other data."""
-    try:
-        text = data.strip() if isinstance(data, str) else data
-        if isinstance(text, str) and ("_" in text or not text.isascii()):
-            return None
-        number = Decimal(text)
-    except (InvalidOperation, TypeError, ValueError):
-        return None
-    return number if number.is_finite() else None
 
 
 def to_integral(data: object) -> Decimal | None:

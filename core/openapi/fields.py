@@ -17,6 +17,7 @@ from core.api.additional_fields import (
     FieldTypes,
 )
 from core.api.fields import MAX_INTEGER, MAX_TEXT_LENGTH, WireField
+from core.numbers import CURRENCIES
 from core.openapi.values import BOOLEAN, DATE, ID, NAME, NUMBER, TIME, JSONSchema, array_of, one_of
 from core.rows.additional_fields import MAX_FIELDS
 
@@ -216,7 +217,7 @@ def describe_field(
     type(f"{target.__name__}Extension", (WireFieldExtension,), {"target_class": target, **methods})
 
 
-describe_field(fields.CurrencyField, request=or_blank(one_of(sorted(fields.CURRENCIES))), response=NAME)
+describe_field(fields.CurrencyField, request=or_blank(one_of(sorted(CURRENCIES))), response=NAME)
 describe_field(fields.DateField, request=or_blank(DATE), response=DATE)
 QUERY_TIME = {**TIME, "pattern": YEAR_PATTERN}
 describe_field(fields.DateTimeField, request=or_blank(QUERY_TIME), query=QUERY_TIME, response=TIME)

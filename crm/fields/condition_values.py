@@ -12,10 +12,9 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account.models import Account
 from accounts.statuses.models import Status
 from accounts.users.models import User
-from core.api.fields import to_decimal
 from core.db.tenancy import fold
 from core.errors import FieldError
-from core.numbers import AmbiguousNumber, InvalidNumber, parse_number
+from core.numbers import AmbiguousNumber, InvalidNumber, parse_number, to_decimal
 from core.rows.declared import FieldType
 from core.rows.trimmed import trim
 from crm.fields.periods import find_period

@@ -19,10 +19,11 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account.models import Account
 from accounts.statuses.models import reason_text
 from accounts.users.models import User
-from core.api.fields import to_decimal, to_id
+from core.api.fields import to_id
 from core.db.text import replace_non_xml
 from core.db.time_limit import time_limit
 from core.errors import FieldError, FieldErrors
+from core.numbers import to_decimal
 from core.rows.declared import FieldType
 from core.rows.values import ValuesRow
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction

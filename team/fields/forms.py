@@ -28,11 +28,10 @@ from accounts.account.models import Account
 from accounts.layout.forms import Form, LongSelect
 from accounts.statuses.models import Status, reason_text, status_name, stored_reason
 from accounts.users.models import User
-from core.api.fields import CURRENCIES
 from core.db.text import replace_non_xml
 from core.db.transactions import in_transaction
 from core.errors import Conflict, FieldErrors
-from core.numbers import TypedNumber
+from core.numbers import CURRENCIES, TypedNumber
 from core.pages.errors import error_sentence, field_message
 from core.pages.formatting import amount_text, date_text, number_text, time_text
 from core.pages.number_fields import TypedNumberField

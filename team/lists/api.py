@@ -1,6 +1,7 @@
 """Saved views in the Account API (JSON)."""
 
-from typing import cast
+from decimal import Decimal
+from typing import Any, cast
 
 from django.http import HttpResponse
 from django.urls import reverse
@@ -10,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from accounts.account.exchange_rates import ConvertedSum
 from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsTeam
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField
@@ -17,11 +19,15 @@ from core.api.filters import ListFilters, WireFilter
 from core.api.lists import Paged
 from core.api.serializers import ResourceSerializer
 from core.db.ordering import MAX_POSITION
+from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
-from core.errors import FieldError
-from core.openapi.operations import LIMITS, QUERY_PARAMETERS, SHAPES, Shape
-from core.openapi.values import one_of
-from team.lists.saved_views import MAX_SHARED_VIEWS, MAX_VIEWS_OF_USER, SavedView, SavedViewQuerySet
+from core.errors import FieldError, FieldErrors
+from core.openapi.operations import LIMITS, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
+from core.openapi.values import NAME, NUMBER, array_of, object_of, one_of
+from core.rows.declared import FieldType
+from crm.resources.api.fields import TOO_SLOW
+from team.lists.saved_views import MAX_SHARED_VIEWS, MAX_VIEWS_OF_USER, SavedView, SavedViewQuerySet, read_api_list
+from team.lists.sums import ColumnSum, read_sums
 from team.menu.api import TeamViewSet
 
 
@@ -102,8 +108,55 @@ class SavedViewViewSet(TeamViewSet, Paged):
         return Response("ok")
 
 
+class SumsViewSet(TeamViewSet):
+    """The sums of the amounts in a list, with its conditions."""
+
+    # The resource of the route: "client" or "deal".
+    resource = ""
+
+    def needed_areas(self, *, writes: bool) -> list[str]:
+        return [f"{self.resource}s"]
+
+    def retrieve(self, request: APIRequest) -> HttpResponse:
+        parameters = self.parameters.copy()
+        for name in self.common_keys & parameters.keys():
+            del parameters[name]
+        query = read_api_list(self.resource, parameters, self.account, request.user)
+        unknown = [error.field for error in query.errors if error.code == "unknown"]
+        known = [name for name in parameters if name not in unknown]
+        # A condition may have several values.
+        repeated = self.ignore_parameters(known)
+        errors = [repeated[name] for name in ("sort", "view") if name in repeated]
+        if errors := errors + [error for error in query.errors if error.code != "unknown"]:
+            raise FieldErrors(errors)
+        fields = [field for field in query.fields if field.type == FieldType.MONEY]
+        try:
+            sums = read_sums(query, fields)
+        except TooSlow:
+            raise FieldError("sums", TOO_SLOW, "too_slow") from None
+        return Response({name: self.represent(found) for name, found in sums.items()})
+
+    def represent(self, row: ColumnSum) -> dict[str, Any]:
+        converted = row.converted or ConvertedSum(sum((amount for _currency, amount in row.amounts), Decimal(0)))
+        return {
+            "amounts": [{"currency": currency, "sum": amount} for currency, amount in row.amounts],
+            "converted": {
+                "currency": self.account.currency,
+                "sum": round(converted.sum, 2),
+                "missing": converted.missing,
+            },
+        }
+
+
 # The OpenAPI document, as far as views and serializers do not tell it
 LIMITS |= {"MAX_VIEWS_OF_USER": MAX_VIEWS_OF_USER, "MAX_SHARED_VIEWS": MAX_SHARED_VIEWS}
 
 SHAPES[SavedViewSerializer] = Shape(SavedView, computed=frozenset({"position"}))
 QUERY_PARAMETERS["list_views"] = {"resource": one_of(SavedView.Target.values)}
+
+SUM = object_of(
+    amounts=array_of(object_of(currency=NAME, sum=NUMBER)),
+    converted=object_of(currency=NAME, sum=NUMBER, missing=array_of(NAME)),
+)
+for _resource in ("clients", "deals"):
+    RESPONSES[f"read_sums_of_{_resource}"] = {"type": "object", "additionalProperties": SUM}

@@ -49,7 +49,7 @@ MAX_INACTIVE_DAYS = 3650
 ESTIMATE_FACTOR = 3
 # Parameters that only pages read: of the list and of the form that adds a filter.
 FORM_PARAMETERS = ("add", "edit", "field", "operator", "value", "value-meant", "period", "days", "group", "replace")
-PAGE_PARAMETERS = ("page", "per_page", "view", *FORM_PARAMETERS)
+PAGE_PARAMETERS = ("page", "per_page", "view", "sums", *FORM_PARAMETERS)
 SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", "post_id", "stage_history")
 # The lists that have the other special filters.
 LISTS_OF_FILTERS = {"contact_list_id": ("contact",), "post_id": ("client", "deal"), "stage_history": ("deal",)}
@@ -83,6 +83,8 @@ class ListQuery:
     view_id: int | None = None
     # The language in which a person typed the numbers of the conditions; None for those of programs and of saved views.
     language: str | None = None
+    # The ids of the rows that a search found, after `find`.
+    found_ids: list[int] | None = None
     _related_fields: dict[str, dict[str, Field]] = field(default_factory=dict)
 
     @classmethod
@@ -414,8 +416,8 @@ class ListQuery:
             is_limited = bool(self.conditions or self.special or not self.q)
             with search_transaction(self.account.id, self.q, is_limited=is_limited) as text:
                 if self.q:
-                    found = self.search_ids(text)
-                    return found[page.start : page.stop], len(found)
+                    self.found_ids = self.search_ids(text)
+                    return self.found_ids[page.start : page.stop], len(self.found_ids)
                 ids, count = self._filtered_ids(page.start, page.stop)
                 if count is None:
                     is_last = len(ids) <= page.size and (ids or page.number == 1)

@@ -1,7 +1,7 @@
 from django.urls import path
 
 from core.api.routing import CREATE, ITEM, LIST
-from team.lists.api import SavedViewViewSet
+from team.lists.api import SavedViewViewSet, SumsViewSet
 from team.lists.declarations import LISTS
 from team.lists.pages.list import ContactListsPage, RecordListPage, TaskListPage
 from team.lists.pages.saved_views import EditViewPage, NewViewPage, ViewsPage
@@ -15,6 +15,14 @@ urlpatterns = [
     path("app/views/new", NewViewPage.as_view(), name="team-view-new"),
     path("app/views/<id:id>", EditViewPage.as_view(), name="team-view"),
     path("app/tasks/list", TaskListPage.as_view(), name="team-tasks-list"),
+    *(
+        path(
+            f"app/{resource}s/sums.json",
+            SumsViewSet.as_view({"get": "retrieve"}, resource=resource),
+            name=f"team-json-{resource}-sums",
+        )
+        for resource in ("client", "deal")
+    ),
     path("app/views.json", SavedViewViewSet.as_view(LIST | CREATE), name="team-json-views"),
     path("app/views/<id:id>.json", SavedViewViewSet.as_view(ITEM), name="team-json-view"),
 ]

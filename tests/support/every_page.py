@@ -792,6 +792,7 @@ PAGES = [
     PageCase("app/account/fields/<id:id>", "alice", path=lambda world: f"/app/account/fields/{world.field.id}"),
     PageCase("app/account/trash", "alice"),
     PageCase("app/account/data", "alice"),
+    PageCase("app/account/rates", "alice"),
     PageCase("app/account/archive", "alice"),
     PageCase("app/account/closing", "alice"),
     PageCase("app/account/oidc", "alice"),

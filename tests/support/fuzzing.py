@@ -23,8 +23,9 @@ from schemathesis.core.parameters import ParameterLocation
 from schemathesis.generation.hypothesis.builder import HypothesisTestConfig, HypothesisTestMode, create_test
 from schemathesis.generation.modes import GenerationMode
 
-from core.api.fields import CURRENCIES, MIN_FLOAT_DIGITS
+from core.api.fields import MIN_FLOAT_DIGITS
 from core.http.formats import URL_ENCODED
+from core.numbers import CURRENCIES
 from core.rows import trimmed
 from team.bulk.api import MAX_IDS
 from team.bulk.models import BulkChange

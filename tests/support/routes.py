@@ -340,6 +340,8 @@ TABLE = [
     Row("PUT", "app/deals/<id:id>.json", deal, foreign=OF_DEAL),
     Row("DELETE", "app/deals/<id:id>.json"),
     Row("GET", "app/deals/<id:id>/stages.json"),
+    Row("GET", "app/clients/sums.json"),
+    Row("GET", "app/deals/sums.json"),
     Row("GET", "app/clients/<id:id>/summary.json"),
     Row("GET", "app/contacts/<id:id>/summary.json"),
     Row("GET", "app/deals/<id:id>/summary.json"),

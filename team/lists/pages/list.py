@@ -27,6 +27,7 @@ from team.lists.declarations import LISTS
 from team.lists.pages.filters import FilteredPage, FilterForm
 from team.lists.queries import ACTIONS, MAX_COUNT, ListQuery
 from team.lists.saved_views import MAX_NAME_LENGTH, SavedView, read_list, views_of
+from team.lists.sums import read_sums, summed_fields
 from team.menu.pages import TeamRequest
 from team.summaries.models import SUM_NAMES
 
@@ -63,6 +64,8 @@ class RecordListPage(FilteredPage):
         return self.add_filter(query) if "field" in request.GET else self.show(query)
 
     def show(self, query: ListQuery, filter_form: FilterForm | None = None) -> HttpResponse:
+        if self.request.htmx and "sums" in self.request.GET:
+            return self.render("team/lists/sums.html", columns=self.columns(query), **self.sums_context(query, None))
         page = self.read_page()
         is_too_slow = False
         try:
@@ -84,6 +87,7 @@ class RecordListPage(FilteredPage):
             tabs=self.tabs(query),
             **self.view_context(query),
             **self.filter_context(query, names, filter_form),
+            **self.sums_context(query, count),
             columns=self.columns(query),
             groups=list(grouped(query.fields)),
             shown={self.declaration.name_field, *(field.name for field in query.shown_fields)},
@@ -138,6 +142,19 @@ class RecordListPage(FilteredPage):
     def path_of(self, row: ValuesRow) -> str:
         """Return the path of the page of a row."""
         return path_with_id(self.declaration.row_route, row["id"])
+
+    def sums_context(self, query: ListQuery, count: int | None) -> dict[str, Any]:
+        """Return the sums of a list that was counted, or else the query string with which the page or its script reads them."""
+        fields = summed_fields(query)
+        if not fields or count == 0:
+            return {"sums": None}
+        is_asked = "sums" in self.request.GET
+        if (count is None or count > MAX_COUNT) and not is_asked:
+            return {"sums": None, "sums_query": query.query_string(sums="1")}
+        try:
+            return {"sums": read_sums(query, fields)}
+        except TooSlow:
+            return {"sums": None, "sums_are_too_slow": True}
 
     # The parts of the page
 

@@ -16,6 +16,9 @@ def body(account, **fields) -> dict:
         "link_guests_by_email": True,
         "trash_days": 30,
         "inactive_member_months": None,
+        "exchange_rates": {},
+        "exchange_rates_on": None,
+        "takes_euro_rates": False,
         "won_reasons": ["Price", "Features", "Recommendation"],
         "lost_reasons": [
             "Too expensive",

@@ -5,8 +5,7 @@ from decimal import Decimal
 from django import forms
 from django.utils.translation import override
 
-from core.api.fields import CURRENCIES
-from core.numbers import AmbiguousNumber, InvalidNumber, decimal_places, parse_number, plain_text
+from core.numbers import CURRENCIES, AmbiguousNumber, InvalidNumber, decimal_places, parse_number, plain_text
 from core.pages.formatting import amount_text, number_text
 from core.pages.number_fields import TypedNumberField, WholeNumberField
 from tests.support.tables import table
