@@ -323,7 +323,7 @@ def test_plans_of_the_queries_of_pages(long_lists):
             for tab in inbox.TABS
         },
         "the counts of the inbox": (lambda: inbox.counts(account, forum.id, acme.alice), 100),
-        "the number of new posts in the menu": (lambda: inbox.count_new(account.id, forum.id), 100),
+        "the number of new posts in the menu": (lambda: len(inbox.new_posts(account, forum.id)), 100),
         "the posts similar to a rare word": (
             lambda: Post.objects.similar_to("some title c81e728d9d4c2f636f067f89cc14862c", columns, **forum_arguments),
             1100,

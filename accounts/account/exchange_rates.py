@@ -38,18 +38,20 @@ class ConvertedSum:
 
     sum: Decimal
     missing: tuple[str, ...] = ()
+    # The other currencies with a rate.
+    found: tuple[str, ...] = ()
 
 
 def convert(account: "Account", amounts: Iterable[tuple[str, Decimal]]) -> ConvertedSum:
     """Return the sum of pairs of a currency and an amount."""
     rates = {account.currency: Decimal(1)} | {code: Decimal(rate) for code, rate in account.exchange_rates.items()}
-    found, missing = Decimal(0), []
+    total, missing, found = Decimal(0), dict[str, None](), dict[str, None]()
     for currency, amount in amounts:
         if currency in rates:
-            found += amount * rates[currency]
-        elif amount:
-            missing.append(currency)
-    return ConvertedSum(found, tuple(dict.fromkeys(missing)))
+            total += amount * rates[currency]
+        if currency != account.currency and amount:
+            (found if currency in rates else missing)[currency] = None
+    return ConvertedSum(total, tuple(missing), tuple(found))
 
 
 def check_rates(rates: Mapping[str, object], currency: str, *, field: str = "exchange_rates") -> dict[str, str]:

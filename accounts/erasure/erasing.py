@@ -123,6 +123,7 @@ def erase_user(user: User, *, by: User | None, deletes_texts: bool = False) -> R
         description="",
         www=None,
         language=None,
+        preferences={},
         time_zone=None,
         delivery=NotificationDelivery.AT_ONCE,
         digest_hour=8,

@@ -318,6 +318,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     bounced_at = models.DateTimeField(null=True, editable=False)
     # Whether single keys act on the pages that have keyboard shortcuts.
     shortcuts = models.BooleanField(default=True, db_default=True)
+    # What pages remember (`accounts.users.preferences`).
+    preferences = models.JSONField(default=dict, db_default={}, editable=False)
     is_active = models.BooleanField(default=True)
     # When the team blocked the member. A blocked user is not active.
     blocked_at = models.DateTimeField(null=True, editable=False)

@@ -76,7 +76,9 @@ class DemoBuilder:
     @transaction.atomic
     def add_everything_else(self, add_customers: Callable[["DemoBuilder"], None]) -> None:
         """Add the rest of the content, after `add_first_posts`. `add_customers` adds the customers that are not in account.toml."""
-        self.account.change(name=self.content["name"], currency=self.content["currency"])
+        self.account.change(
+            name=self.content["name"], currency=self.content["currency"], exchange_rates=self.content["exchange_rates"]
+        )
         self.add_users()
         self.add_forums()
         self.add_clients()

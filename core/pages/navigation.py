@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.conf import settings
+from django.db import connection
+from django.db.models import Model, QuerySet
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html_join
@@ -36,8 +38,8 @@ class MenuEntry:
     links: Mapping[str, str] = field(default_factory=dict)
     # Functions of a `RequestOfPage`, whose attributes the upper rooms know more precisely.
     is_shown: Callable[[Any], bool] = lambda request: True
-    # A number beside the link, such as that of unread notifications. It takes at most one statement, and none for members. 0 is not shown.
-    count: Callable[[Any], int] = lambda request: 0
+    # A number beside the link, such as that of unread notifications, or the rows that are counted, which have a limit. 0 is not shown.
+    count: Callable[[Any], int | QuerySet[Model, Any]] = lambda request: 0
 
     @property
     def path(self) -> str:
@@ -55,6 +57,20 @@ _menus: defaultdict[str, list[MenuEntry]] = defaultdict(list)
 def register(menu: str, *entries: MenuEntry) -> None:
     """Add entries to a menu: `main`, `search`, `new`, `header`, `user`, `profile`, `settings` or `first-steps`."""
     _menus[menu] = sorted([*_menus[menu], *entries], key=lambda entry: entry.order)
+
+
+def count_entries(request: RequestOfPage) -> dict[str, int]:
+    """Return the numbers beside the entries of the menus of the header, by the names of the entries. They take at most one statement."""
+    found = {entry.name: entry.count(request) for name in ("main", "header") for entry in entries(name, request)}
+    counted = {name: rows for name, rows in found.items() if not isinstance(rows, int)}
+    numbers = {name: number for name, number in found.items() if isinstance(number, int)}
+    if counted:
+        parts = [rows.query.sql_with_params() for rows in counted.values()]
+        columns = ", ".join(f"(SELECT count(*) FROM ({sql}) AS counted)" for sql, _parameters in parts)  # noqa: S608
+        with connection.cursor() as cursor:
+            cursor.execute(f"SELECT {columns}", [value for _sql, parameters in parts for value in parameters])
+            numbers |= dict(zip(counted, cursor.fetchone(), strict=True))
+    return numbers
 
 
 def entries(menu: str, request: RequestOfPage) -> list[MenuEntry]:

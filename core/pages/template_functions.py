@@ -16,7 +16,7 @@ from jinja2.runtime import Context
 from core.api.routing import path_with_id
 from core.pages.creation import FORM_KEY, form_key_of
 from core.pages.formatting import amount_text, date_text, number_text, time_text
-from core.pages.navigation import MenuEntry, entries, home_path, render_panels, start_path
+from core.pages.navigation import MenuEntry, count_entries, entries, home_path, render_panels, start_path
 from core.pages.number_fields import number_question
 from core.pages.templates import template_filter, template_function
 
@@ -104,7 +104,10 @@ def panels(context: Context, page: str, row: object) -> SafeString:
 @pass_context
 def entry_count(context: Context, entry: MenuEntry) -> str:
     """Return the number beside an entry of a menu, at most 99 with a plus sign, or "" for 0."""
-    count = entry.count(context["request"])
+    request = context["request"]
+    if not hasattr(request, "menu_numbers"):
+        request.menu_numbers = count_entries(request)
+    count = request.menu_numbers.get(entry.name, 0)
     return f"{MAX_COUNT}+" if count > MAX_COUNT else str(count or "")
 
 

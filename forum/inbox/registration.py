@@ -1,5 +1,6 @@
-from typing import cast
+from typing import Any, cast
 
+from django.db.models import Model, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from accounts.hosts.requests import PageRequest, is_team
@@ -13,14 +14,15 @@ def is_team_of_forum(request: PageRequest) -> bool:
     return has_forum(request) and is_team(request)
 
 
-def count_new(request: PageRequest) -> int:
-    """Return the number of new suggestions in the team's inbox. The page of the inbox stores the number in the request."""
-    forum = cast(Forum, request.site)
+def new_suggestions(request: PageRequest) -> int | QuerySet[Model, Any]:
+    """Return the new suggestions in the team's inbox, or their number, which the page of the inbox stores in the request."""
     number: int | None = getattr(request, "new_in_inbox", None)
-    return tabs.count_new(forum.account_id, forum.id) if number is None else number
+    return tabs.new_posts(request.account, cast(Forum, request.site).id) if number is None else number
 
 
 register(
     "main",
-    MenuEntry("inbox", _("Inbox"), "forum-inbox", order=30, is_shown=is_team_of_forum, count=count_new, shortcut="g i"),
+    MenuEntry(
+        "inbox", _("Inbox"), "forum-inbox", order=30, is_shown=is_team_of_forum, count=new_suggestions, shortcut="g i"
+    ),
 )

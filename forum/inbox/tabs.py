@@ -86,9 +86,9 @@ def counts(account: Account, forum_id: int, user: User) -> dict[str, int]:
     return {**dict.fromkeys(ALL_TABS, 0), **Counter(tab for (tab,) in tabs)}
 
 
-def count_new(account_id: int, forum_id: int) -> int:
-    """Return the number of new posts, at most `MAX_COUNT` + 1."""
-    return len(_new_posts(account_id=account_id, forum_id=forum_id))
+def new_posts(account: Account, forum_id: int) -> models.QuerySet[models.Model, Any]:
+    """Return the ids of the new posts, at most `MAX_COUNT` + 1."""
+    return account.posts.filter(NEW, forum_id=forum_id).order_by().values_list("id")[: MAX_COUNT + 1]
 
 
 def as_text(count: int) -> str:
@@ -110,8 +110,3 @@ def _tabs_of_posts(account_id: int, forum_id: int, user_id: int) -> models.Query
         tabs.append(rows.annotate(tab=Value(tab)).values_list("tab")[: MAX_COUNT + 1])
     found: models.QuerySet[models.Model] = tabs[0].union(*tabs[1:], all=True)
     return found
-
-
-@prepared(account_id=int, forum_id=int)
-def _new_posts(account_id: int, forum_id: int) -> models.QuerySet[models.Model]:
-    return Account(id=account_id).posts.filter(NEW, forum_id=forum_id).values_list("id")[: MAX_COUNT + 1]

@@ -3,7 +3,7 @@
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property, reduce
@@ -78,6 +78,8 @@ class ListQuery:
     # A column, with a minus sign for a descending order; empty for the default, which is by rank for a search.
     sort: str = ""
     columns: list[str] = field(default_factory=list)
+    # The columns that the pages remember for the user. They count if the URL has none.
+    remembered_columns: list[str] = field(default_factory=list)
     errors: list[FieldError] = field(default_factory=list)
     # The id of the saved view that the list began with.
     view_id: int | None = None
@@ -288,7 +290,8 @@ class ListQuery:
     def shown_fields(self) -> list[Field]:
         """The fields of the columns, without the name, which is always the first column."""
         by_name = {field.name: field for field in self.fields}
-        chosen = [by_name[name] for name in self.columns] if self.columns else [f for f in self.fields if f.in_lists]
+        names = self.columns or [name for name in self.remembered_columns if name in by_name]
+        chosen = [by_name[name] for name in names] if names else [f for f in self.fields if f.in_lists]
         return [field for field in chosen if field.name != self.declaration.name_field]
 
     # The rows
@@ -404,8 +407,10 @@ class ListQuery:
         found: Mapping[str, Expression] = getattr(resource.viewset, "order_expressions", {}) if resource else {}
         return found
 
-    def find(self, page: ListPage) -> tuple[list[int], int | None]:
+    def find(self, page: ListPage, then: Callable[[int], object] = lambda count: None) -> tuple[list[int], int | None]:
         """Return the ids of a page, with one more if another page follows, and the number of rows.
+
+        `then` is called with the number in the same transaction, which has the settings for long lists.
 
         The number is None if counting takes too long, and `MAX_COUNT + 1` if there are more than `MAX_COUNT` rows. Raise `TooSlow` if no
         index serves the filters and too many rows would have to be compared, and `TooManyToSort`.
@@ -417,12 +422,15 @@ class ListQuery:
             with search_transaction(self.account.id, self.q, is_limited=is_limited) as text:
                 if self.q:
                     self.found_ids = self.search_ids(text)
+                    then(len(self.found_ids))
                     return self.found_ids[page.start : page.stop], len(self.found_ids)
                 ids, count = self._filtered_ids(page.start, page.stop)
                 if count is None:
                     is_last = len(ids) <= page.size and (ids or page.number == 1)
                     count = page.start + len(ids) if is_last else self.rows.order_by()[: MAX_COUNT + 1].count()
-                return ids, min(count, MAX_COUNT + 1)
+                count = min(count, MAX_COUNT + 1)
+                then(count)
+                return ids, count
         except TooSlow:
             if ids is None:
                 raise

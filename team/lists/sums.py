@@ -1,7 +1,6 @@
 """The sums of the amounts in a list, over all rows that pass the filters: per currency, and converted into the currency of the account."""
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -39,40 +38,39 @@ def summed_fields(query: ListQuery) -> list[Field]:
 
 def read_sums(query: ListQuery, fields: Iterable[Field]) -> dict[str, ColumnSum]:
     """Return the sums of fields with amounts, by name. Raise TooSlow."""
+    with search_transaction(query.account.id, query.q, is_limited=True) as text:
+        return add_up(query, fields, query.search_ids(text) if query.q else None)
+
+
+def add_up(query: ListQuery, fields: Iterable[Field], found_ids: list[int] | None) -> dict[str, ColumnSum]:
+    """Return the sums as `read_sums` does. The caller has opened a transaction of a search, and `found_ids` are those of its rows."""
     fields, account = list(fields), query.account
     found: dict[str, list[tuple[str, Decimal]]] = {field.name: [] for field in fields}
-    # The rows that a search has found already are few.
-    is_found = query.found_ids is not None
-    with nullcontext() if is_found else search_transaction(account.id, query.q, is_limited=True) as text:
-        rows = query.rows
-        if query.q:
-            rows = query.list_rows.filter(id__in=query.search_ids(text) if text is not None else query.found_ids)
-        own = [field for field in fields if field.key]
-        columns = {f"own{number}": Sum(number_of(field)) for number, field in enumerate(own)}
-        for row in totals(rows, query, columns, has_price="price" in found):
-            currency = row.get("currency") or account.currency
-            for number, field in enumerate(own):
-                found[field.name].append((account.currency, row[f"own{number}"] or Decimal(0)))
-            if "price" in found:
-                found["price"].append((currency, row["price_sum"] or Decimal(0)))
-        if names := [name for name in SUM_NAMES if name in found]:
-            revenue: QuerySet[Model, Any] = account.client_revenues.filter(client_id__in=rows.order_by().values("id"))
-            if query.user.access.is_limited:
-                clients = {"client_id__in": rows.order_by().values("id")}
-                revenue = revenue_by(account, query.user.access, "currency", **clients)
-            else:
-                revenue = (
-                    revenue.order_by().values("currency").annotate(**{f"{name}_total": Sum(name) for name in names})
-                )
-            for row in revenue:
-                for name in names:
-                    found[name].append((row["currency"], row.get(f"{name}_total", row.get(name)) or Decimal(0)))
+    rows = query.rows if found_ids is None else query.list_rows.filter(id__in=found_ids)
+    own = [field for field in fields if field.key]
+    columns = {f"own{number}": Sum(number_of(field)) for number, field in enumerate(own)}
+    for row in totals(rows, columns, has_price="price" in found):
+        currency = row.get("currency") or account.currency
+        for number, field in enumerate(own):
+            found[field.name].append((account.currency, row[f"own{number}"] or Decimal(0)))
+        if "price" in found:
+            found["price"].append((currency, row["price_sum"] or Decimal(0)))
+    if names := [name for name in SUM_NAMES if name in found]:
+        clients = {"client_id__in": rows.order_by().values("id")}
+        if query.user.access.is_limited:
+            revenue: Any = revenue_by(account, query.user.access, "currency", **clients)
+        else:
+            totals_of_names = {f"{name}_total": Sum(name) for name in names}
+            revenue = (
+                account.client_revenues.filter(**clients).order_by().values("currency").annotate(**totals_of_names)
+            )
+        for row in revenue:
+            for name in names:
+                found[name].append((row["currency"], row.get(f"{name}_total", row.get(name)) or Decimal(0)))
     return {name: column_sum(account, amounts) for name, amounts in found.items()}
 
 
-def totals(
-    rows: QuerySet[Model], query: ListQuery, columns: dict[str, Any], *, has_price: bool
-) -> list[dict[str, Any]]:
+def totals(rows: QuerySet[Model], columns: dict[str, Any], *, has_price: bool) -> list[dict[str, Any]]:
     """Return the sums of the columns, for deals by currency."""
     if has_price:
         return list(rows.order_by().values("currency").annotate(price_sum=Sum("price"), **columns))

@@ -3,7 +3,7 @@ from django.urls import path
 from core.api.routing import CREATE, ITEM, LIST
 from team.lists.api import SavedViewViewSet, SumsViewSet
 from team.lists.declarations import LISTS
-from team.lists.pages.list import ContactListsPage, RecordListPage, TaskListPage
+from team.lists.pages.list import ContactListsPage, ListLayoutPage, RecordListPage, TaskListPage
 from team.lists.pages.saved_views import EditViewPage, NewViewPage, ViewsPage
 
 urlpatterns = [
@@ -11,6 +11,7 @@ urlpatterns = [
     path("app/contacts", RecordListPage.as_view(declaration=LISTS["contact"]), name="team-contacts"),
     path("app/contact_lists", ContactListsPage.as_view(), name="team-contact-lists"),
     path("app/deals", RecordListPage.as_view(declaration=LISTS["deal"]), name="team-deals"),
+    path("app/lists/<slug:resource>/layout", ListLayoutPage.as_view(), name="team-list-layout"),
     path("app/views", ViewsPage.as_view(), name="team-views"),
     path("app/views/new", NewViewPage.as_view(), name="team-view-new"),
     path("app/views/<id:id>", EditViewPage.as_view(), name="team-view"),

@@ -3,13 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
+from typing import Any
 
 from django.db.models import Model, Q, QuerySet, Value
 from django.utils import timezone
 
 from accounts.account.models import Account
 from accounts.users.models import User
-from core.db.prepared import prepared
 from core.rows.values import ValuesRow
 from forum.inbox.tabs import MAX_COUNT
 from forum.lists.queries import PostQuerySet
@@ -120,13 +120,8 @@ def is_late(task: ValuesRow) -> bool:
     return task["scheduled_at"] is not None and task["scheduled_at"] < timezone.now()
 
 
-def count_due(account: Account, user: User) -> int:
-    """Return the number of the user's open tasks that are due today or overdue, at most `MAX_COUNT` + 1."""
-    return len(_due_tasks(account_id=account.id, user_id=user.id, until=Bounds.now().tomorrow))
-
-
-@prepared(account_id=int, user_id=int, until=datetime)
-def _due_tasks(account_id: int, user_id: int, until: datetime) -> QuerySet[Model, object]:
+def due_tasks(account: Account, user: User) -> QuerySet[Model, Any]:
+    """Return the ids of the user's open tasks that are due today or overdue, at most `MAX_COUNT` + 1."""
     # The user is responsible for these tasks, so the user may access them.
-    rows = Account(id=account_id).posts.filter(IS_OPEN_TASK, responsible_id=user_id, scheduled_at__lt=until)
-    return rows.values_list("id")[: MAX_COUNT + 1]
+    rows = account.posts.filter(IS_OPEN_TASK, responsible_id=user.id, scheduled_at__lt=Bounds.now().tomorrow)
+    return rows.order_by().values_list("id")[: MAX_COUNT + 1]

@@ -1,3 +1,6 @@
+from typing import Any
+
+from django.db.models import Model, QuerySet
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
@@ -9,17 +12,17 @@ from core.pages.navigation import register
 from forum.notifications.texts import register_task_route
 from team.menu.pages import CLIENT, main_entry, new_entry
 from team.tasks.models import CalendarFeed
-from team.tasks.queries import count_due
+from team.tasks.queries import due_tasks
 
 
-def number_due(request: PageRequest) -> int:
+def tasks_due(request: PageRequest) -> int | QuerySet[Model, Any]:
     user = request.user
-    return 0 if user is None or not user.is_team else count_due(user.account, user)
+    return 0 if user is None or not user.is_team else due_tasks(user.account, user)
 
 
 audit.register("calendar_feed", _("Calendar address"), "created")
 links = {**CLIENT, "contact": "contact_id", "deal": "deal_id"}
-register("main", main_entry("tasks", _("Tasks"), 80, "g t", count=number_due))
+register("main", main_entry("tasks", _("Tasks"), 80, "g t", count=tasks_due))
 register("new", new_entry("task", _("Task"), "square-check", 10, links=links))
 register_task_route("team-task")
 

@@ -33,6 +33,14 @@ def choose_filter(page, name: str):
     return form.submit("add", value=name)
 
 
+def select_columns(page, *names: str):
+    """Check the boxes of columns in the menu of columns, and return its form."""
+    form = next(form for form in page.forms.values() if "Show these columns" in form.text)
+    for box in form.fields["columns"]:
+        box.checked = box._value in names
+    return form
+
+
 def filter_chips(page) -> list[str]:
     """Return the filters in use, and the words between their groups."""
     parts = page.html.select(".chips > .chip > :first-child, .chips > .chip > bdi, .chips > span.soft")

@@ -7,28 +7,32 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
+from accounts.layout.settings import parse_id
 from core.api.lists import SORT_LIMIT, TOO_MANY_TO_SORT, TooManyToSort
 from core.api.paging import ListPage
 from core.api.routing import path_with_id
 from core.db.time_limit import TooSlow
 from core.errors import FieldError
+from core.pages.base import no_content, redirect
 from core.pages.formatting import number_text
+from core.pages.paging import page_numbers
 from core.rows.values import ValuesRow
 from crm.fields.catalogue import Field, grouped
 from team.fields.cells import Cell, cells_of, value_in
 from team.fields.names import LINKS, Names
 from team.lists.declarations import LISTS
+from team.lists.layouts import MAX_COLUMNS, PAGE_SIZES, ListLayout, move_column, read_widths
 from team.lists.pages.filters import FilteredPage, FilterForm
 from team.lists.queries import ACTIONS, MAX_COUNT, ListQuery
 from team.lists.saved_views import MAX_NAME_LENGTH, SavedView, read_list, views_of
-from team.lists.sums import read_sums, summed_fields
-from team.menu.pages import TeamRequest
+from team.lists.sums import ColumnSum, add_up, read_sums, summed_fields
+from team.menu.pages import TeamPage, TeamRequest
 from team.summaries.models import SUM_NAMES
 
 # The number of saved views that have tabs. A page lists all of them.
@@ -56,22 +60,27 @@ class RecordListPage(FilteredPage):
     template_name = "team/lists/list.html"
     # The saved views of the list that the user sees.
     views: list[SavedView]
+    layout: ListLayout
 
     def get(self, request: TeamRequest) -> HttpResponse:
         account, user, resource = request.account, request.user, self.declaration.resource
         self.views = views = views_of(resource, account=account, user=user)
         query = read_list(resource, request.GET, self.query_class, account=account, user=user, views=views)
+        self.layout = ListLayout.read(user, resource)
+        query.remembered_columns = self.layout.columns
         return self.add_filter(query) if "field" in request.GET else self.show(query)
 
     def show(self, query: ListQuery, filter_form: FilterForm | None = None) -> HttpResponse:
         if self.request.htmx and "sums" in self.request.GET:
             return self.render("team/lists/sums.html", columns=self.columns(query), **self.sums_context(query, None))
-        page = self.read_page()
+        page = (
+            self.read_page(per_page=self.layout.page_size) if "per_page" not in self.request.GET else self.read_page()
+        )
         is_too_slow = False
         try:
-            ids, count = self.find(query, page)
+            ids, count, sums = self.find(query, page)
         except TooSlow:
-            ids, count, is_too_slow = [], None, True
+            ids, count, sums, is_too_slow = [], None, None, True
         status = 422 if query.errors or (filter_form and filter_form.error) else 200
         names, rows = self.rows(query, ids[: page.size])
         return self.render(
@@ -87,10 +96,15 @@ class RecordListPage(FilteredPage):
             tabs=self.tabs(query),
             **self.view_context(query),
             **self.filter_context(query, names, filter_form),
-            **self.sums_context(query, count),
+            **self.sums_context(query, count, sums),
             columns=self.columns(query),
-            groups=list(grouped(query.fields)),
-            shown={self.declaration.name_field, *(field.name for field in query.shown_fields)},
+            groups=self.hidden_fields(query),
+            shown_fields=query.shown_fields,
+            layout=self.layout,
+            page_sizes=PAGE_SIZES,
+            page_numbers=page_numbers(
+                page, count if count is not None and count <= MAX_COUNT else None, more=len(ids) > page.size
+            ),
             orders=self.orders(query),
             contact_list_id=query.special.get("contact_list_id"),
             bulk_actions=ACTIONS.get(self.declaration.resource, []),
@@ -99,14 +113,25 @@ class RecordListPage(FilteredPage):
         )
 
     @staticmethod
-    def find(query: ListQuery, page: ListPage) -> tuple[list[int], int | None]:
-        """Return the ids of the page, and the number of rows. A list that is too long for its order has the default one, and an error."""
+    def find(query: ListQuery, page: ListPage) -> tuple[list[int], int | None, dict[str, ColumnSum] | None]:
+        """Return the ids of the page, the number of rows, and the sums of a list that is not long.
+
+        A list that is too long for its order has the default one, and an error.
+        """
+        sums: dict[str, ColumnSum] | None = None
+
+        def read_sums_of_short_list(count: int) -> None:
+            nonlocal sums
+            if (fields := summed_fields(query)) and 0 < count <= MAX_COUNT:
+                sums = add_up(query, fields, query.found_ids)
+
         try:
-            return query.find(page)
+            ids, count = query.find(page, read_sums_of_short_list)
         except TooManyToSort:
             query.errors.append(FieldError("sort", TOO_MANY_TO_SORT, "too_many", {"most": number_text(SORT_LIMIT)}))
             query.sort = ""
-            return query.find(page)
+            ids, count = query.find(page, read_sums_of_short_list)
+        return ids, count, sums
 
     def shortcuts(self) -> list[tuple[tuple[str, ...], str]]:
         """Return the keys of `team/lists/list.js` with their effects."""
@@ -143,13 +168,14 @@ class RecordListPage(FilteredPage):
         """Return the path of the page of a row."""
         return path_with_id(self.declaration.row_route, row["id"])
 
-    def sums_context(self, query: ListQuery, count: int | None) -> dict[str, Any]:
-        """Return the sums of a list that was counted, or else the query string with which the page or its script reads them."""
+    def sums_context(
+        self, query: ListQuery, count: int | None, sums: dict[str, ColumnSum] | None = None
+    ) -> dict[str, Any]:
+        """Return the sums, or the query string with which the page or its script reads those of a long list."""
         fields = summed_fields(query)
-        if not fields or count == 0:
-            return {"sums": None}
-        is_asked = "sums" in self.request.GET
-        if (count is None or count > MAX_COUNT) and not is_asked:
+        if sums is not None or not fields or count == 0:
+            return {"sums": sums}
+        if "sums" not in self.request.GET:
             return {"sums": None, "sums_query": query.query_string(sums="1")}
         try:
             return {"sums": read_sums(query, fields)}
@@ -214,6 +240,12 @@ class RecordListPage(FilteredPage):
             columns.append(ListColumn(field, sort, direction))
         return columns
 
+    @staticmethod
+    def hidden_fields(query: ListQuery) -> list[tuple[str | Promise, list[Field]]]:
+        """Return the headings of groups with the fields that have no column."""
+        shown = {query.declaration.name_field, *(field.name for field in query.shown_fields)}
+        return list(grouped(field for field in query.fields if field.name not in shown))
+
     def orders(self, query: ListQuery) -> list[tuple[str, str | Promise, bool]]:
         """Return the value, the label and whether it is selected, of each order."""
         current = self.current_order(query)
@@ -238,6 +270,40 @@ def count_text(count: int | None) -> str:
     if count is None:
         return ""
     return _("more than 1,000") if count > MAX_COUNT else ngettext("%(n)d entry", "%(n)d entries", count) % {"n": count}
+
+
+class ListLayoutPage(TeamPage):
+    """Changes of the columns of a list, of their widths, and of the number of rows, by forms of the list."""
+
+    http_method_names = ["post"]
+
+    def post(self, request: TeamRequest, resource: str) -> HttpResponse:
+        if resource not in LISTS:
+            raise Http404
+        declaration, data = LISTS[resource], request.POST
+        parameters = QueryDict(data.get("query", "")[:4000].removeprefix("?"))
+        views = views_of(resource, account=request.account, user=request.user)
+        query = read_list(resource, parameters, account=request.account, user=request.user, views=views)
+        layout = ListLayout.read(request.user, resource)
+        query.remembered_columns = layout.columns
+        names = {field.name for field in query.fields}
+        if "rows" in data:
+            if (size := parse_id(data["rows"])) in PAGE_SIZES:
+                replace(layout, page_size=size).write(request.user, resource)
+        elif data.get("do") == "widths":
+            widths = layout.widths | read_widths(data, names)
+            replace(layout, widths=widths).write(request.user, resource)
+            return no_content()
+        else:
+            columns = [name for name in dict.fromkeys(data.getlist("columns")) if name in names][:MAX_COLUMNS]
+            for button, step in (("left", -1), ("right", 1)):
+                columns = move_column(columns, data.get(button, ""), step)
+            if query.columns:
+                # The columns belong to the address, or to a saved view, which can be saved again.
+                query.columns = [declaration.name_field, *columns]
+            else:
+                replace(layout, columns=columns).write(request.user, resource)
+        return redirect(reverse(declaration.route) + query.query_string())
 
 
 class ContactListsPage(RecordListPage):

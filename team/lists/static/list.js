@@ -75,20 +75,125 @@ document.addEventListener("DOMContentLoaded", () => {
     },
   });
 
+  selection(list);
+  columns(list.querySelector("table"));
+});
+
+// The selection is kept while the user leafs through the list. The form sends the ids of other pages in hidden inputs.
+const KEPT_FOR_MS = 30 * 60 * 1000;
+const MAX_KEPT = 900;
+
+function selection(list) {
   const bar = document.querySelector("[data-selection]");
   const page = document.querySelector("[data-select-page]");
   if (!bar || !page) return;
   const all = bar.querySelector("[name=all]");
   const output = bar.querySelector("output");
+  const clear = bar.querySelector("[data-clear]");
   const boxes = [...list.querySelectorAll("[name=id]")];
+  const address = new URL(location.href);
+  address.searchParams.delete("page");
+  const key = `selection ${address.pathname}${address.search}`;
+  const stored = JSON.parse(sessionStorage.getItem(key) ?? "null");
+  const kept = new Set(stored && Date.now() - stored.at < KEPT_FOR_MS ? stored.ids : []);
+  for (const box of boxes) if (kept.has(box.value)) box.checked = true;
   page.hidden = false;
   // On a large screen, the bar takes the place of the tools above the list.
   document.querySelector(".list-tools").after(bar);
   bar.classList.add("floating");
-  const update = rowSelection(boxes, page, (number) => {
-    bar.hidden = !number && !all.checked;
-    output.textContent = all.checked ? "" : `${output.dataset.label}: ${number}`;
+  let isSent = false;
+  const update = rowSelection(boxes, page, () => {
+    for (const box of boxes) {
+      if (!box.checked) kept.delete(box.value);
+      else if (kept.size < MAX_KEPT) kept.add(box.value);
+      else box.checked = kept.has(box.value);
+    }
+    if (!isSent) sessionStorage.setItem(key, JSON.stringify({ at: Date.now(), ids: [...kept] }));
+    bar.hidden = !kept.size && !all.checked;
+    output.textContent = all.checked ? "" : `${output.dataset.label}: ${kept.size}`;
+    clear.hidden = all.checked || !kept.size;
     for (const box of boxes) box.closest("tr").classList.toggle("selected", box.checked || all.checked);
   });
   all.addEventListener("change", update);
-});
+  clear.addEventListener("click", () => {
+    kept.clear();
+    for (const box of boxes) box.checked = false;
+    update();
+  });
+  bar.addEventListener("submit", () => {
+    const shown = new Set(boxes.map((box) => box.value));
+    for (const former of bar.querySelectorAll("[data-kept]")) former.remove();
+    for (const id of all.checked ? [] : kept) {
+      if (shown.has(id)) continue;
+      const input = Object.assign(document.createElement("input"), { type: "hidden", name: "id", value: id });
+      input.dataset.kept = "";
+      bar.append(input);
+    }
+    isSent = true;
+    sessionStorage.removeItem(key);
+  });
+}
+
+// A heading is dragged to another place, and its edge to another width. The form of the columns has buttons for the order.
+function columns(table) {
+  const form = document.querySelector("[data-columns-menu] form");
+  const headings = [...table.querySelectorAll("thead [data-column]")];
+  if (!form || !matchMedia("(pointer: fine)").matches) return;
+
+  const setWidth = (heading, width) => {
+    for (const row of table.rows) {
+      const cell = row.cells[heading.cellIndex];
+      if (cell) cell.style.minWidth = cell.style.maxWidth = `${width}px`;
+    }
+  };
+  const save = (heading, width) => {
+    const body = new URLSearchParams({ do: "widths", query: "", [`width-${heading.dataset.column}`]: Math.round(width) });
+    const token = form.querySelector("[name=csrfmiddlewaretoken]").value;
+    fetch(form.action, { method: "POST", body, headers: { "X-CSRFToken": token } });
+  };
+  for (const heading of headings) {
+    if (heading.dataset.width) setWidth(heading, heading.dataset.width);
+    const edge = document.createElement("span");
+    edge.className = "edge";
+    heading.append(edge);
+    edge.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      edge.setPointerCapture(event.pointerId);
+      const start = heading.getBoundingClientRect().width - event.clientX;
+      const width = (moved) => Math.min(Math.max(start + moved.clientX, 60), 900);
+      const move = (moved) => setWidth(heading, width(moved));
+      edge.addEventListener("pointermove", move);
+      edge.addEventListener("pointerup", (ended) => {
+        edge.removeEventListener("pointermove", move);
+        save(heading, width(ended));
+      }, { once: true });
+    });
+  }
+
+  // The first column has the names and stays.
+  let dragged = null;
+  for (const heading of headings.slice(1)) {
+    heading.draggable = true;
+    for (const link of heading.querySelectorAll("a")) link.draggable = false;
+    heading.addEventListener("dragstart", (event) => {
+      if (event.target.closest?.(".edge")) { event.preventDefault(); return; }
+      dragged = heading;
+      event.dataTransfer.effectAllowed = "move";
+    });
+    heading.addEventListener("dragover", (event) => {
+      if (!dragged) return;
+      event.preventDefault();
+      heading.classList.toggle("target", heading !== dragged);
+    });
+    heading.addEventListener("dragleave", () => heading.classList.remove("target"));
+    heading.addEventListener("drop", (event) => {
+      event.preventDefault();
+      if (!dragged || dragged === heading) return;
+      const item = (of) => form.querySelector(`.shown-columns [value="${CSS.escape(of.dataset.column)}"]`).closest("div");
+      if (headings.indexOf(dragged) < headings.indexOf(heading)) item(heading).after(item(dragged));
+      else item(heading).before(item(dragged));
+      form.requestSubmit();
+    });
+    heading.addEventListener("dragend", () => { dragged = null; });
+  }
+}

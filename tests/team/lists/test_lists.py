@@ -23,7 +23,7 @@ from tests.support.factories import (
 )
 from tests.support.lists import values_of
 from tests.support.reading import statements
-from tests.support.record_lists import choose_filter, filter_chips, read_record_list
+from tests.support.record_lists import choose_filter, filter_chips, read_record_list, select_columns
 from tests.support.tables import table
 from tests.support.team import row_names
 
@@ -316,10 +316,7 @@ def test_it_rejects_a_filter_with_a_wrong_value(acme, clients):
 def test_the_columns_are_selected(acme, clients):
     bob = acme.page(acme.bob)
     page = bob.get(f"{PATH}?sort=name")
-    form = next(form for form in page.forms.values() if "Show these columns" in form.text)
-    for box in form.fields["columns"][1:]:
-        box.checked = box._value in ("city", "additional_fields[size]")
-    page = form.submit()
+    page = select_columns(page, "city", "additional_fields[size]").submit().follow()
     assert headings(page) == ["Name", "City", "Size"]
     assert row_names(page) == ["Adler", "Brandt", "Corvus"]
 
