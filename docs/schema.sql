@@ -1194,7 +1194,8 @@ CREATE TABLE public.accounts_user (
     search_words tsvector DEFAULT ''::tsvector NOT NULL,
     erased_at timestamp with time zone,
     erasure_notice_at timestamp with time zone,
-    second_factor_at timestamp with time zone
+    second_factor_at timestamp with time zone,
+    preferences jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
 

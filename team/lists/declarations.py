@@ -111,6 +111,10 @@ class RecordList:
         return f"{self.row_route}-new"
 
     @property
+    def layout_route(self) -> str:
+        return f"{self.row_route}-layout"
+
+    @property
     def is_editable(self) -> bool:
         """True if the fields of a row can be edited in the cells of the list."""
         return self.resource not in OWN_FIELDS

@@ -11,7 +11,10 @@ urlpatterns = [
     path("app/contacts", RecordListPage.as_view(declaration=LISTS["contact"]), name="team-contacts"),
     path("app/contact_lists", ContactListsPage.as_view(), name="team-contact-lists"),
     path("app/deals", RecordListPage.as_view(declaration=LISTS["deal"]), name="team-deals"),
-    path("app/lists/<slug:resource>/layout", ListLayoutPage.as_view(), name="team-list-layout"),
+    *(
+        path(f"app/lists/{resource}/layout", ListLayoutPage.as_view(declaration=row), name=row.layout_route)
+        for resource, row in LISTS.items()
+    ),
     path("app/views", ViewsPage.as_view(), name="team-views"),
     path("app/views/new", NewViewPage.as_view(), name="team-view-new"),
     path("app/views/<id:id>", EditViewPage.as_view(), name="team-view"),

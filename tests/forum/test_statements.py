@@ -88,32 +88,32 @@ MEMBER = {
 }
 # Also: the clients and contacts of the posts; the saved views; the numbers of the inbox and of the tasks that are due.
 TEAM = {
-    "/": 12,
-    "/?kind=suggestion&order=new": 12,
-    "/app/roadmap": 9,
-    "/app/posts/{post}": 12,
+    "/": 11,
+    "/?kind=suggestion&order=new": 11,
+    "/app/roadmap": 8,
+    "/app/posts/{post}": 11,
     "/app/inbox": 11,
     "/app/inbox?tab=unanswered": 11,
     "/app/inbox?tab=mine": 11,
     # Also: the waiting comments.
     "/app/inbox?tab=unapproved": 12,
     "/app/inbox/reported": 9,
-    "/app/moderation": 7,
-    "/app/posts/{post}/team": 11,
-    "/app/posts/{post}/merge": 6,
-    "/app/posts/{post}/merge?into={match}": 7,
-    "/app/posts/{post}/merge?q=post": 10,
-    "/app/posts/{post}/behalf": 7,
-    "/app/posts/behalf": 6,
+    "/app/moderation": 6,
+    "/app/posts/{post}/team": 10,
+    "/app/posts/{post}/merge": 5,
+    "/app/posts/{post}/merge?into={match}": 6,
+    "/app/posts/{post}/merge?q=post": 9,
+    "/app/posts/{post}/behalf": 6,
+    "/app/posts/behalf": 5,
 }
 FRAGMENTS = {"/app/posts/{post}/team": 8, "/app/posts/{post}/merge?q=post": 6, "/app/posts/{post}/behalf?q=north": 8}
 SETTINGS = {
-    "/app/account/forums": 8,
-    "/app/account/forums/new": 6,
-    "/app/account/forums/{forum}": 9,
-    "/app/account/categories": 7,
-    "/app/account/categories?forum={forum}": 7,
-    "/app/account/categories/{category}": 8,
+    "/app/account/forums": 7,
+    "/app/account/forums/new": 5,
+    "/app/account/forums/{forum}": 8,
+    "/app/account/categories": 6,
+    "/app/account/categories?forum={forum}": 6,
+    "/app/account/categories/{category}": 7,
 }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -28,11 +28,12 @@ from team.fields.cells import Cell, cells_of, value_in
 from team.fields.names import LINKS, Names
 from team.lists.declarations import LISTS
 from team.lists.layouts import MAX_COLUMNS, PAGE_SIZES, ListLayout, move_column, read_widths
+from team.lists.pages.base import RecordsPage
 from team.lists.pages.filters import FilteredPage, FilterForm
 from team.lists.queries import ACTIONS, MAX_COUNT, ListQuery
 from team.lists.saved_views import MAX_NAME_LENGTH, SavedView, read_list, views_of
 from team.lists.sums import ColumnSum, add_up, read_sums, summed_fields
-from team.menu.pages import TeamPage, TeamRequest
+from team.menu.pages import TeamRequest
 from team.summaries.models import SUM_NAMES
 
 # The number of saved views that have tabs. A page lists all of them.
@@ -272,15 +273,13 @@ def count_text(count: int | None) -> str:
     return _("more than 1,000") if count > MAX_COUNT else ngettext("%(n)d entry", "%(n)d entries", count) % {"n": count}
 
 
-class ListLayoutPage(TeamPage):
+class ListLayoutPage(RecordsPage):
     """Changes of the columns of a list, of their widths, and of the number of rows, by forms of the list."""
 
     http_method_names = ["post"]
 
-    def post(self, request: TeamRequest, resource: str) -> HttpResponse:
-        if resource not in LISTS:
-            raise Http404
-        declaration, data = LISTS[resource], request.POST
+    def post(self, request: TeamRequest) -> HttpResponse:
+        declaration, resource, data = self.declaration, self.declaration.resource, request.POST
         parameters = QueryDict(data.get("query", "")[:4000].removeprefix("?"))
         views = views_of(resource, account=request.account, user=request.user)
         query = read_list(resource, parameters, account=request.account, user=request.user, views=views)

@@ -162,7 +162,7 @@ def test_it_takes_few_statements(acme):
         make_token(acme.bob)
     response, queries = capture_queries(lambda: bob.get(PATH))
     # Statements: the session, the forum, the valid tokens, the expired tokens, the numbers of the inbox and of tasks.
-    assert len(queries) == 6, queries
+    assert len(queries) == 5, queries
     response = bob.get(NEW)
     response, queries = capture_queries(lambda: fill_in(response).submit())
     # With the key of the form, the e-mail about the token, and the entry in the audit log.

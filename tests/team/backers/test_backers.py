@@ -149,7 +149,7 @@ def test_the_page(acme, post, statuses):
     visitor.get(f"/app/posts/{post.id}/clients")
     page, queries = capture_queries(lambda: visitor.get(f"/app/posts/{post.id}/clients"))
     # The session, the forum, the numbers in the menu, the suggestion, the number, the clients, their sums and the totals.
-    assert len(queries) == 9, queries
+    assert len(queries) == 8, queries
     text = " ".join(page.html.find("main").get_text(" ").split())
     assert "7 clients Won: 21,000.00 EUR" in text
     assert text.index("Client 6 Won: 6,000.00 EUR") < text.index("Client 1 Won: 1,000.00 EUR")

@@ -13,7 +13,7 @@ from tests.support.tables import table
 PATH = "/app/deals/board"
 # The session, the forum, the numbers of new suggestions and of due tasks, the pipelines, the statuses, the totals, the ids of the first
 # cards, the cards, and the saved views.
-STATEMENTS = 10
+STATEMENTS = 9
 
 
 def texts(element) -> str:

@@ -5,7 +5,7 @@ from tests.support.queries import capture_queries
 from tests.support.team import main_text
 
 # The session with the forum, the numbers of new suggestions and of due tasks, both clients, the definitions of fields, the moved rows.
-STATEMENTS = 6
+STATEMENTS = 5
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ def test_it_works(acme, note):
     visitor.get(path_of(note))
     page, queries = capture_queries(lambda: visitor.get(path_of(note)))
     # The session, the forum, the numbers of new suggestions and of due tasks, the note.
-    assert len(queries) == 5, queries
+    assert len(queries) == 4, queries
     assert "Before" in main_text(page)
     assert page.html.select_one(".trail a")["href"] == f"/app/clients/{note.client_id}"
     form = page.click("Edit", index=0).forms["note"]

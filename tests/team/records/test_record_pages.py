@@ -8,7 +8,7 @@ from tests.support.team import main_text, record_path
 
 # The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks, suggestions and
 # votes, and its timeline.
-STATEMENTS = 11
+STATEMENTS = 10
 
 
 @pytest.fixture

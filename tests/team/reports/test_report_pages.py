@@ -14,7 +14,7 @@ from tests.support.reading import statements
 from tests.support.tables import table
 
 PATH = "/app/reports"
-STATEMENTS = {"forecast": 10, "results": 10, "stages": 11, "people": 11, "clients": 9, "answers": 7, "suggestions": 7}
+STATEMENTS = {"forecast": 9, "results": 9, "stages": 10, "people": 10, "clients": 8, "answers": 6, "suggestions": 6}
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from tests.support.queries import capture_queries
 PATH = "/app/find"
 # The session, the forum, the number of new suggestions; the planner setting with the folded words, the estimated numbers, the search and
 # the rows.
-STATEMENTS = 8
+STATEMENTS = 7
 
 
 @pytest.fixture
