@@ -82,10 +82,14 @@ class EditCommentForm(CommentTextForm):
 class CommentPage(CreatingTextPage):
     """The form for a comment. The page of the post includes an empty form; this page shows the form with errors or a preview."""
 
+    access = "anyone"
     template_name = "forum/comments/comment_page.html"
 
-    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+    def get(self, request: ForumRequest, id: int) -> HttpResponse:
         find_post(request, id, include_merged=True)
+        draft = self.find_draft()
+        if draft is not None:
+            return self.show(self.make_form(initial=draft.values), id=id, is_draft=True)
         return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
 
     def make_form(self, *args: object, **kwargs: object) -> CommentForm:
@@ -149,7 +153,7 @@ class CommentPage(CreatingTextPage):
         """Return only the form if htmx asks, which replaces the form in place. Otherwise return a page."""
         request, posts = self.request, visible_posts(self.request)
         post = posts.filter(id=id).first() if request.forum.may_be_read_by(request.user) else None
-        needs_page = self.stale or self.sign_in_form is not None or "original" in context
+        needs_page = self.stale or self.sign_in_form is not None or not {"original", "is_draft"}.isdisjoint(context)
         template = "forum/comments/comment_fields.html" if request.htmx else None
         context |= {"post": post or posts.model(id=id), "visible_post": post, "needs_page": needs_page}
         return super().show(form, template, writing=True, **context)

@@ -167,7 +167,7 @@ def enforce(acme) -> None:
 
 def test_enforcement_leaves_no_other_way(sso, fake):
     enforce(sso)
-    form = sso.page().get("/app/sign-in").forms["sign-in"]
+    form = sso.page().get("/app/sign-in?password=1").forms["sign-in"]
     form["login"], form["password"] = "bob", PASSWORD
     response = form.submit()
     assert response.location == "/app/sign-in"
@@ -179,7 +179,7 @@ def test_enforcement_leaves_no_other_way(sso, fake):
     # The owner who has enforced it, and members with other e-mails.
     sso.account.users.filter(login="carol").update(email_key="carol@home.example")
     for login in ("alice", "carol"):
-        form = sso.page().get("/app/sign-in").forms["sign-in"]
+        form = sso.page().get("/app/sign-in?password=1").forms["sign-in"]
         form["login"], form["password"] = login, PASSWORD
         assert form.submit().location != "/app/sign-in", login
 
@@ -340,7 +340,7 @@ def test_keys_may_be_replaced_under_the_same_name(sso, fake):
 def test_enforcement_ends_first_steps_in_other_ways(sso, fake):
     User.objects.filter(pk=sso.bob.pk).update(second_factor_at=timezone.now())
     visitor = sso.page()
-    form = visitor.get("/app/sign-in").forms["sign-in"]
+    form = visitor.get("/app/sign-in?password=1").forms["sign-in"]
     form["login"], form["password"] = "bob", PASSWORD
     assert form.submit().location == "/app/sign-in/second"
     enforce(sso)
