@@ -76,13 +76,13 @@ def keep_draft(request: PageRequest, response: HttpResponse, draft: Draft) -> No
         enforce_limit(request, hit_address(request, "draft", MAX_DRAFTS_PER_ADDRESS, HOUR))
     now = int(timezone.now().timestamp())
     value = sealed = seal([account.id, request.site.id, now, draft.path, draft.values], SEAL_PURPOSE)
-    _delete_row(request)
     if len(sealed) > MAX_DRAFT_COOKIE:
         status = hit(f"drafts:{account.id}", MAX_ROWS_PER_ACCOUNT, HOUR)
         if not status.allowed:
             raise Throttled(status.reset)
         value, digest = new_secret()
         StoredDraft.objects.create(account=account, digest=digest, sealed=sealed, expires_at=Now() + Value(LIFETIME))
+    _delete_row(request)
     set_cookie(response, TEXT_COOKIE, value, LIFETIME)
 
 

@@ -36,7 +36,9 @@ class DraftStep(ForumPage):
             return response
         draft = find_draft(self.request)
         if draft is None:
-            messages.error(self.request, _("We keep what you write for two hours. Please write it again."))
+            if self.request.user is None:
+                # For a user, the other click of a double click has published it.
+                messages.error(self.request, _("We keep what you write for two hours. Please write it again."))
             return redirect("forum-suggestions")
         self.draft = draft
         return None if self.request.user is None else redirect(path_with_draft(draft.path))

@@ -223,11 +223,11 @@ def test_a_first_suggestion_and_comment_with_a_code(acme, browse):
     expect(page.get_by_role("heading", level=1)).to_have_text("A dark theme")
     post = acme.account.posts.exclude(id=other_post.id).get()
     expect(page).to_have_url(at(f"/app/posts/{post.id}"))
-    page.get_by_label("How should we call you?").fill("Dan")
+    page.get_by_label("What should we call you?").fill("Dan")
     page.keyboard.press("Enter")
     expect(messages_on(page)).to_have_text("Thank you, Dan.")
     expect(page).to_have_url(at(f"/app/posts/{post.id}"))
-    expect(page.get_by_label("How should we call you?")).to_have_count(0)
+    expect(page.get_by_label("What should we call you?")).to_have_count(0)
 
     page = browse(width=390)
     page.goto(f"/app/posts/{post.id}")

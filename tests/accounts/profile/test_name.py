@@ -18,7 +18,7 @@ def join(acme, visitor=None):
 
 def test_it_works(acme):
     visitor, page = join(acme)
-    assert "How should we call you?" in page
+    assert "What should we call you?" in page
     form = page.forms["ask-name"]
     form["name"] = "  Dan   Smith "
     response = form.submit(headers={"Referer": f"http://{acme.host}/app/roadmap"})

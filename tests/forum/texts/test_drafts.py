@@ -1,6 +1,7 @@
 """What visitors write before they sign in, until a code publishes it."""
 
 from datetime import timedelta
+from urllib.parse import quote
 
 import pytest
 from django.core import mail
@@ -15,8 +16,10 @@ from forum.forums.limits import LIMITS_OF_NEW_MEMBER
 from forum.forums.models import Forum
 from tests.support.codes import code_in_letter, enter_code, wrong
 from tests.support.factories import PASSWORD, make_post
+from tests.support.odd_values import odd_value
 from tests.support.pages import Visitor
 from tests.support.tables import table
+from tests.support.writing import sender
 
 NEW = "/app/posts/new"
 
@@ -44,9 +47,9 @@ def test_it_works(acme):
     draft = page.html.find(id="draft")
     assert draft.find("strong").text == "Dark mode"
     assert draft.select_one(".prose strong").text == "Please"
-    assert [" ".join(line.text.split()) for line in draft.select(".meta")] == [
-        "Kind: Question",
-        "Only you and the team can see it: Yes",
+    assert [cell.text for cell in draft.select("dt, dd")] == [
+        *("Kind", "Question"),
+        *("Only you and the team can see it", "Yes"),
     ]
     page = ask(response)
     assert "dan@example.com" in page.html.find("main").text
@@ -289,6 +292,29 @@ def test_a_signed_in_user_is_redirected_to_the_form(acme):
     visitor.sign_in("carol")
     for path in ("/app/draft", "/app/draft/code"):
         assert visitor.get(path).headers["Location"] == f"{NEW}?draft=1"
+
+
+def test_odd_values(acme):
+    """What is kept is what the form allows, and no answer is a fault of the service."""
+    post, visitor = make_post(acme.bob, "Dark mode"), acme.page()
+    send = sender(visitor)
+    text = {"content": "a", "act": "draft"}
+    suggestion = {**text, "title": "Zebra", "kind": "suggestion", "category_id": acme.category.id}
+    comments = f"/app/posts/{post.id}/comments"
+    for path, base, more in (
+        (NEW, suggestion, ("private", "seen", "form_key", "files", "next")),
+        (comments, text, ("internal", "form_key")),
+        ("/app/draft", {}, ("email", "next", "again", "homepage")),
+        ("/app/draft/code", {}, ("code", "next")),
+        ("/app/profile/name", {}, ("name", "later")),
+    ):
+        for name in (*base, *more):
+            odd = odd_value(path, name).encode("utf-8", "surrogatepass")
+            assert send(path, {**base, name: odd}, expect_errors=True).status_code < 500
+            assert visitor.get("/app/draft", expect_errors=True).status_code in (200, 303)
+    for path in (NEW, comments, "/app/draft", "/app/draft/code"):
+        odd = quote(odd_value(path, "draft").encode("utf-8", "surrogatepass"))
+        assert visitor.get(f"{path}?draft={odd}&password={odd}", expect_errors=True).status_code < 500
 
 
 def test_drafts_are_limited(acme, monkeypatch, settings):
