@@ -50,10 +50,11 @@ class CommentForm(CommentTextForm):
 
     def __init__(self, *args: object, user: User | None, **kwargs: object):
         super().__init__(*args, **kwargs)
-        self.may_be_internal = user is not None and user.is_team
+        # A visitor who was in the team before the session ended may be so again: the form is validated once more after signing in.
+        self.may_be_internal = user is None or user.is_team
         # If the session has ended, the form is shown again to a visitor. The choice must not be lost then.
         is_chosen = bool((self.data if self.is_bound else self.initial).get("internal"))
-        if not self.may_be_internal and not is_chosen:
+        if (user is None or not user.is_team) and not is_chosen:
             del self.fields["internal"]
 
     def clean_internal(self) -> bool:

@@ -52,7 +52,7 @@ from core.errors import Throttled
 from core.http.throttling import client_address_of
 from core.pages.base import Page, redirect, safe_path
 from core.pages.formatting import LANGUAGE_COOKIE
-from core.pages.navigation import home_path, start_path
+from core.pages.navigation import home_path, sign_in_path, start_path
 from core.sealing import SealError, seal, unseal
 
 # The time in which the second factor has to be entered.
@@ -87,7 +87,7 @@ def sign_in(
         log_refusal(request, way, RefusalReason.NEEDS_SSO, user=user)
         discard_messages(request)
         messages.error(request, _("Your organisation has you sign in with it: choose the button below."))
-        return redirect("accounts-sign-in")
+        return redirect(sign_in_path(response.headers.get("Location", "/")))
     if user.second_factor_at is not None and way not in WITH_SECOND_FACTOR and not is_verified:
         return ask_second_factor(request, response, user, way)
     if request.session is not None:

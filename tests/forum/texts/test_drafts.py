@@ -265,6 +265,23 @@ def test_a_form_of_a_session_that_ended_asks_for_the_second_factor_too(acme):
     assert not acme.account.sessions.exists()
 
 
+def test_a_form_of_a_session_that_ended_can_become_a_draft(acme):
+    """The team's choice is kept, and is checked for the user who signs in."""
+    post = make_post(acme.bob, "Dark mode")
+    for email, status in (("bob@acme.example", 303), ("carol@acme.example", 422)):
+        form = acme.page(acme.bob).get(f"/app/posts/{post.id}").forms["comment-form"]
+        form["content"], form["internal"] = "Too much work.", True
+        acme.account.sessions.all().delete()
+        form = form.submit(status=403).forms["comment-form"]
+        response = form.submit("act", value="draft")
+        assert "Internal: only the team can see it" in response.follow().html.find(id="draft").text
+        response = enter_code(ask(response, email), code_in_letter())
+        assert response.status_code == status
+    assert "Only the team can write internal comments" in response
+    comment = acme.account.comments.get()
+    assert (comment.user_id, comment.internal) == (acme.bob.id, True)
+
+
 def test_it_rejects_what_visitors_may_not_do(acme):
     visitor = acme.page()
     form = visitor.get(NEW).forms["post-form"]
