@@ -15,9 +15,10 @@ from accounts.sign_in.drafts import StoredDraft
 from forum.forums.limits import LIMITS_OF_NEW_MEMBER
 from forum.forums.models import Forum
 from tests.support.codes import code_in_letter, enter_code, wrong
-from tests.support.factories import PASSWORD, make_post
+from tests.support.factories import PASSWORD, make_forum, make_post, make_user
 from tests.support.odd_values import odd_value
 from tests.support.pages import Visitor
+from tests.support.queries import capture_queries
 from tests.support.tables import table
 from tests.support.writing import sender
 
@@ -301,6 +302,28 @@ def test_it_rejects_what_visitors_may_not_do(acme):
         assert visitor.get(path).headers["Location"].startswith("/app/sign-in?next=")
     # As after the end of a session, the form is shown again with a sign-in form.
     assert form.submit(status=403).forms["post-form"]["password"]
+
+
+def test_the_response_is_the_same_for_every_address(acme):
+    make_user(acme.account, "gone", is_active=False)
+    pages, counts = set(), set()
+    for email in ("carol@acme.example", "CAROL@acme.example", "gone@acme.example", "dan@example.com"):
+        form = write(acme.page(), title="Dark mode").follow().forms["code-request"]
+        form["email"] = email
+        response, queries = capture_queries(form.submit)
+        page = response.follow()
+        token = page.forms["code"]["csrfmiddlewaretoken"].value
+        pages.add((response.headers["Location"], page.text.replace(token, "").replace(email, "")))
+        counts.add(len(queries))
+    assert (len(pages), len(counts)) == (1, 1)
+
+
+def test_a_custom_domain_keeps_a_draft_of_its_own(acme):
+    forum = make_forum(acme.account, "ideas")
+    visitor = Visitor("ideas.example.org")
+    response = enter_code(ask(write(visitor, title="Dark mode", content="x" * 5000)), code_in_letter())
+    post = acme.account.posts.get()
+    assert (response.headers["Location"], post.forum_id) == (f"/app/posts/{post.id}", forum.id)
 
 
 def test_a_signed_in_user_is_redirected_to_the_form(acme):
