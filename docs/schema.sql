@@ -1110,7 +1110,8 @@ CREATE TABLE public.accounts_signincode (
     digest bytea NOT NULL,
     attempts integer NOT NULL,
     created_at timestamp with time zone NOT NULL,
-    expires_at timestamp with time zone NOT NULL
+    expires_at timestamp with time zone NOT NULL,
+    typed_email character varying(255) DEFAULT ''::character varying NOT NULL
 );
 ALTER TABLE ONLY public.accounts_signincode ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -1138,6 +1139,15 @@ CREATE TABLE public.accounts_status (
     CONSTRAINT status_of_deal CHECK (((((kind)::text = 'deal'::text) AND (outcome IS NOT NULL) AND (pipeline_id IS NOT NULL) AND (probability IS NOT NULL) AND ((probability >= 0) AND (probability <= 100)) AND (((NOT closed) AND ((outcome)::text = 'open'::text)) OR (closed AND ((outcome)::text = ANY ((ARRAY['won'::character varying, 'lost'::character varying])::text[]))))) OR ((NOT ((kind)::text = 'deal'::text)) AND (outcome IS NULL) AND (pipeline_id IS NULL) AND (probability IS NULL) AND (rot_days IS NULL))))
 );
 ALTER TABLE ONLY public.accounts_status ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_storeddraft (
+    id bigint NOT NULL,
+    digest bytea NOT NULL,
+    sealed text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.accounts_storeddraft ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.accounts_tag (
     account_id bigint NOT NULL,
@@ -1195,6 +1205,7 @@ CREATE TABLE public.accounts_user (
     erased_at timestamp with time zone,
     erasure_notice_at timestamp with time zone,
     second_factor_at timestamp with time zone,
+    asks_name boolean DEFAULT false NOT NULL,
     preferences jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 ALTER TABLE ONLY public.accounts_user ALTER COLUMN account_id SET (n_distinct=2);
@@ -2434,6 +2445,9 @@ ALTER TABLE ONLY public.accounts_signincode
 ALTER TABLE ONLY public.accounts_status
     ADD CONSTRAINT accounts_status_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.accounts_storeddraft
+    ADD CONSTRAINT accounts_storeddraft_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.accounts_tag
     ADD CONSTRAINT accounts_tag_pkey PRIMARY KEY (account_id, id);
 
@@ -2667,6 +2681,9 @@ ALTER TABLE ONLY public.accounts_signincode
 
 ALTER TABLE ONLY public.accounts_status
     ADD CONSTRAINT status_code_key_unique UNIQUE (account_id, kind, code_key);
+
+ALTER TABLE ONLY public.accounts_storeddraft
+    ADD CONSTRAINT storeddraft_digest_unique UNIQUE (account_id, digest);
 
 ALTER TABLE ONLY public.accounts_tag
     ADD CONSTRAINT tag_name_unique UNIQUE (account_id, name_key);
@@ -3376,6 +3393,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_signincode FOR EACH ROW 
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_status FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_storeddraft FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_tag FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_user FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -3526,6 +3545,9 @@ ALTER TABLE ONLY public.accounts_status
 
 ALTER TABLE ONLY public.accounts_status
     ADD CONSTRAINT accounts_status_pipeline_id_fk FOREIGN KEY (account_id, pipeline_id) REFERENCES public.accounts_pipeline(account_id, id);
+
+ALTER TABLE ONLY public.accounts_storeddraft
+    ADD CONSTRAINT accounts_storeddraft_account_id_fc40ebe4_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.accounts_tag
     ADD CONSTRAINT accounts_tag_account_id_c89e2765_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

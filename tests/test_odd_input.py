@@ -4,7 +4,6 @@ from functools import cache
 from itertools import count, cycle
 from types import SimpleNamespace
 from urllib.parse import quote, quote_plus, urlencode
-from zlib import crc32
 
 import pytest
 from django.db import transaction
@@ -13,27 +12,11 @@ from django.http import QueryDict
 from tests.support.database import outer_transaction
 from tests.support.fill import fill
 from tests.support.fixtures import committed, make_cast
+from tests.support.odd_values import odd_value
 from tests.support.page_routes import CSRF_EXEMPT, ROUTES, make_rows, path_of
 from tests.support.pages import Visitor
 
 HOST = "acme.example.test"
-ODD_VALUES = [
-    "",
-    "0",
-    "1" * 19,
-    "9" * 5000,
-    "٣",  # a digit outside ASCII
-    "\x00",
-    "a\x00b\x1f",
-    "\ud800",
-    "😀" * 17_000,
-    "/\t/evil.example",
-    "http://[",
-    "client-999999999999999999",
-    "[](" * 500,
-    "<script>alert(1)</script>{{ 7 }}{% now %}",
-    "9999-12-31",
-]
 # Forms to these paths end the session of the user.
 ENDS_SESSION = ("/app/sign-out", "/app/profile/sessions")
 # Query strings, sent unchanged.
@@ -54,11 +37,6 @@ def encode(text: str) -> bytes:
 def quoted(text: str) -> str:
     """Return the text as in a form body. To quote a long text takes longer than to answer the request."""
     return quote_plus(encode(text))
-
-
-def odd_value(path: str, name: str) -> str:
-    """Return the value of a field of a page. Of hundreds of fields, some get each value."""
-    return ODD_VALUES[crc32(f"{path} {name}".encode()) % len(ODD_VALUES)]
 
 
 @pytest.fixture(scope="module")

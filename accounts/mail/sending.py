@@ -361,7 +361,6 @@ class Purpose(StrEnum):
 
     CODE = "code"
     PASSWORD = "password"  # noqa: S105  # the purpose of a link
-    SIGN_UP = "sign-up"
     NEW_ACCOUNT = "new-account"
     NEW_EMAIL = "new-email"
     INVITATION = "invitation"

@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("accounts", "0013_oidc_domain_checks")]
+    dependencies = [("accounts", "0015_visitors")]
 
     operations = [
         migrations.AddField("account", "exchange_rates", models.JSONField(db_default={}, default=dict)),

@@ -41,7 +41,7 @@ from accounts.users.models import User
 from core.db.transactions import in_transaction
 from core.errors import Throttled
 from core.http.throttling import count_from_address
-from core.pages.base import Page, redirect
+from core.pages.base import Page, redirect, referring_path
 from core.rows.trimmed import fold_email
 
 # The purpose of the links that confirm an e-mail address.
@@ -88,6 +88,13 @@ class ProfileForm(UserForm):
         values = super().clean()
         check_login(self, email=self.user.email, current=self.user.login)
         return values
+
+
+class NameForm(Form):
+    name = forms.CharField(max_length=255, required=False)
+
+    def clean_name(self) -> str:
+        return " ".join(self.cleaned_data["name"].split())
 
 
 class NotificationForm(UserForm):
@@ -410,3 +417,23 @@ class ConfirmEmail(EmailLinkPage):
         if is_done:
             messages.success(request, gettext("Your e-mail is changed."))
         return redirect("accounts-security")
+
+
+class AnswerName(Page):
+    """The answer of a new user to the question for their name, or "Not now". Each page asks until then."""
+
+    request: UserRequest
+    access = "user"
+    # A custom domain may set the name that it shows, once. The profile is not served there.
+    is_of_forum = True
+
+    def post(self, request: UserRequest) -> HttpResponse:
+        form = NameForm(request.POST)
+        is_valid = form.is_valid()
+        for error in form.errors.get("name", []):
+            messages.error(request, f"{gettext('Your name')}: {error}")
+        if is_valid and request.user.asks_name:
+            name = "" if "later" in request.POST else form.cleaned_data["name"]
+            message = gettext("Thank you, %(name)s.") % {"name": name} if name else ""
+            self.perform(lambda: request.user.answer_name(name), success_message=message)
+        return redirect(referring_path(request))

@@ -23,6 +23,8 @@ SESSION_COOKIE = f"{settings.COOKIE_PREFIX}session"
 HANDOVER_COOKIE = f"{settings.COOKIE_PREFIX}handover"
 # The secret of a browser that asked for a sign-in code.
 CODE_COOKIE = f"{settings.COOKIE_PREFIX}code"
+# What a visitor has written (`accounts.sign_in.drafts`).
+TEXT_COOKIE = f"{settings.COOKIE_PREFIX}text"
 # The account that a visitor wants to create (`accounts.account_creation.drafts`).
 DRAFT_COOKIE = f"{settings.COOKIE_PREFIX}draft"
 # The users who have signed in in this browser before.

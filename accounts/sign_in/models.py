@@ -24,10 +24,13 @@ class CodeExpired(Exception):
 
 class SignInCodeQuerySet(models.QuerySet["SignInCode"]):
     @transaction.atomic
-    def make(self, account: Account, email: str, *, replaces: str = "", purpose: str = "") -> tuple[str, str]:
+    def make(
+        self, account: Account, email: str, *, typed_email: str = "", replaces: str = "", purpose: str = ""
+    ) -> tuple[str, str]:
         """Store a code for an e-mail address. Delete the code of the browser whose secret is `replaces`.
 
         Return the code, and the secret for the browser. A code with a purpose works for this purpose only, and signs nobody in.
+        `typed_email` is the address as it was typed, for the page of the code.
         """
         self._of_browser(account.id, replaces, purpose).delete()
         secret, _digest = new_secret()
@@ -35,6 +38,7 @@ class SignInCodeQuerySet(models.QuerySet["SignInCode"]):
         self.create(
             account=account,
             email=email,
+            typed_email=typed_email,
             browser=_hmac("browser", purpose, account.id, secret),
             digest=_hmac("code", account.id, secret, code),
             # Use the clock of the database, which is the same for all processes.
@@ -91,6 +95,8 @@ class SignInCode(TenantModel):
     MAX_ATTEMPTS = 5
 
     email = models.CharField(max_length=255)
+    # The page of the code shows what was typed. `email` would tell how a user has spelled the same address.
+    typed_email = models.CharField(max_length=255, default="", db_default="")
     # HMACs of the secret of the browser, and of the code.
     browser = models.BinaryField()
     digest = models.BinaryField()

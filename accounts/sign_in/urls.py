@@ -1,9 +1,8 @@
 from django.urls import path
 
-from accounts.sign_in.emails import PASSWORD, SIGN_UP
+from accounts.sign_in.emails import PASSWORD
 from accounts.sign_in.pages import email_links, handover, sign_in
 
-sign_up_sent = email_links.EmailSent.as_view(purpose=SIGN_UP, retry_route="accounts-sign-up")
 password_sent = email_links.EmailSent.as_view(purpose=PASSWORD, retry_route="accounts-password")
 
 urlpatterns = [
@@ -17,7 +16,6 @@ urlpatterns = [
     path("app/sign-out", sign_in.SignOut.as_view(), name="accounts-sign-out"),
     path("app/language", sign_in.ChangeLanguage.as_view(), name="accounts-language"),
     path("app/sign-up", email_links.SignUp.as_view(), name="accounts-sign-up"),
-    path("app/sign-up/sent", sign_up_sent, name="accounts-sign-up-sent"),
     path("app/sign-up/finish", email_links.SignUpFinish.as_view(), name="accounts-sign-up-finish"),
     path("app/invitation", email_links.AcceptInvitation.as_view(), name="accounts-invitation"),
     path("app/password", email_links.PasswordReset.as_view(), name="accounts-password"),

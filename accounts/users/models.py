@@ -185,7 +185,7 @@ class UserQuerySet(models.QuerySet[Any]):
 
     @transaction.atomic(savepoint=False)
     def accept(
-        self, invitation: Invitation, *, login: str, password: str | None, name: str, language: str | None = None
+        self, invitation: Invitation, *, login: str, password: str | None, name: str, **fields: object
     ) -> "User | None":
         """Create a user with the invitation's role.
 
@@ -209,12 +209,14 @@ class UserQuerySet(models.QuerySet[Any]):
             name=name,
             role=invitation.role,
             site_ids=invitation.site_ids,
-            language=language,
+            **fields,
         )
 
     @transaction.atomic(savepoint=False)
     def find_or_join(self, site: AdmittingSite, *, email: str, name: str, language: str | None = None) -> "User | None":
         """Return the user with a confirmed e-mail. If there is none, accept the invitation of the e-mail, or else create a member.
+
+        A new user without a name is a guest with a number, and pages ask for the name later (`asks_name`).
 
         `email` is the address that received the code. Return None if the user with an equal e-mail is deactivated or has it in
         another spelling, which may be another mailbox, for a user whom the site does not admit, and for such an e-mail without an
@@ -231,13 +233,14 @@ class UserQuerySet(models.QuerySet[Any]):
         is_admitted = site.admits(email, None)
         if invitation is None and not is_admitted:
             return None
+        fields: dict[str, Any] = {"language": language, "asks_name": not name}
         name = name or gettext("Guest %(number)d") % {"number": secrets.randbelow(9000) + 1000}
         # Do not derive them from the e-mail: everyone sees the name, and can search for the login to mention the user.
         login = f"user-{secrets.randbelow(10**9)}"
         if invitation is not None:
-            user = self.accept(invitation, login=login, password=None, name=name, language=language)
+            user = self.accept(invitation, login=login, password=None, name=name, **fields)
         if user is None and is_admitted:
-            user = self.sign_up(account, login=login, email=email, password=None, name=name, language=language)
+            user = self.sign_up(account, login=login, email=email, password=None, name=name, **fields)
         return user
 
     def find_for_code(self, site: AdmittingSite, email: str) -> "CodeRecipient":
@@ -320,6 +323,8 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
     shortcuts = models.BooleanField(default=True, db_default=True)
     # What pages remember (`accounts.users.preferences`).
     preferences = models.JSONField(default=dict, db_default={}, editable=False)
+    # Whether pages ask for the name. It is asked for once, of users who joined without one.
+    asks_name = models.BooleanField(default=False, db_default=False, editable=False)
     is_active = models.BooleanField(default=True)
     # When the team blocked the member. A blocked user is not active.
     blocked_at = models.DateTimeField(null=True, editable=False)
@@ -413,6 +418,11 @@ class User(RoleMixin, TenantModel, AbstractBaseUser):
         if login != self.login:
             record(self.account_id, "user.login_changed", by=self, target=self, before=self.login, after=login)
         self.change(login=login, name=name, **values)
+
+    def answer_name(self, name: str) -> None:
+        """Save the name that a page has asked for, or keep the present one for "". Raise FieldErrors for a website."""
+        check_without_website(name=name)
+        self.change(name=name or self.name, asks_name=False)
 
     @transaction.atomic(savepoint=False)
     def change_email(self, email: str) -> None:

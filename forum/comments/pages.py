@@ -50,10 +50,11 @@ class CommentForm(CommentTextForm):
 
     def __init__(self, *args: object, user: User | None, **kwargs: object):
         super().__init__(*args, **kwargs)
-        self.may_be_internal = user is not None and user.is_team
+        # A visitor who was in the team before the session ended may be so again: the form is validated once more after signing in.
+        self.may_be_internal = user is None or user.is_team
         # If the session has ended, the form is shown again to a visitor. The choice must not be lost then.
         is_chosen = bool((self.data if self.is_bound else self.initial).get("internal"))
-        if not self.may_be_internal and not is_chosen:
+        if (user is None or not user.is_team) and not is_chosen:
             del self.fields["internal"]
 
     def clean_internal(self) -> bool:
@@ -82,10 +83,14 @@ class EditCommentForm(CommentTextForm):
 class CommentPage(CreatingTextPage):
     """The form for a comment. The page of the post includes an empty form; this page shows the form with errors or a preview."""
 
+    access = "anyone"
     template_name = "forum/comments/comment_page.html"
 
-    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+    def get(self, request: ForumRequest, id: int) -> HttpResponse:
         find_post(request, id, include_merged=True)
+        draft = self.find_draft()
+        if draft is not None:
+            return self.show(self.make_form(initial=draft.values), id=id, is_draft=True)
         return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
 
     def make_form(self, *args: object, **kwargs: object) -> CommentForm:
@@ -149,7 +154,7 @@ class CommentPage(CreatingTextPage):
         """Return only the form if htmx asks, which replaces the form in place. Otherwise return a page."""
         request, posts = self.request, visible_posts(self.request)
         post = posts.filter(id=id).first() if request.forum.may_be_read_by(request.user) else None
-        needs_page = self.stale or self.sign_in_form is not None or "original" in context
+        needs_page = self.stale or self.sign_in_form is not None or not {"original", "is_draft"}.isdisjoint(context)
         template = "forum/comments/comment_fields.html" if request.htmx else None
         context |= {"post": post or posts.model(id=id), "visible_post": post, "needs_page": needs_page}
         return super().show(form, template, writing=True, **context)

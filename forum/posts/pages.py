@@ -26,7 +26,7 @@ from core.db.prepared import prepared
 from core.db.transactions import in_transaction
 from core.errors import Conflict
 from core.http import throttling
-from core.pages.base import base_url, no_content, redirect
+from core.pages.base import base_url, redirect
 from core.pages.creation import Creation
 from core.registry import registry
 from core.rows.access import prepared_access
@@ -101,6 +101,7 @@ class PostPage(ForumPage):
             more=page.number < last,
             history=history,
             may_comment=may_comment,
+            takes_drafts=True,
             may_report=user is not None and may_comment and post.duplicate_from_id is None,
             response_change=next((change for change in reversed(history) if change.response), None),
             voter_names=names,
@@ -314,26 +315,26 @@ def has_responses_message() -> str:
 
 
 class NewPostPage(CreatingTextPage):
-    """The form for a new suggestion. A visitor signs in first, with a code unless they prefer a password."""
+    """The form for a new suggestion. A visitor writes first, and signs in then."""
 
+    access = "anyone"
     template_name = "forum/posts/new_post.html"
-
-    def check_access(self) -> HttpResponse | None:
-        request = self.request
-        if request.user is None and request.method in ("GET", "HEAD") and request.forum.may_be_read_by(None):
-            return redirect(reverse("accounts-sign-in-code", query={"next": request.get_full_path()}))
-        return super().check_access()
 
     def get(self, request: ForumRequest) -> HttpResponse:
         title, category_id = request.GET.get("title", "")[:255], parse_id(request.GET.get("category"))
         if title:
             throttling.count_search(request)
-        initial = {"title": title, "kind": Post.Kind.SUGGESTION}
-        form = self.make_form(initial=initial | ({"category_id": category_id} if category_id else {}))
-        return self.show(form, similar=similar_to(cast(ForumUserRequest, request), title))
+        initial = {"title": title, "kind": Post.Kind.SUGGESTION} | ({"category_id": category_id} if category_id else {})
+        draft = self.find_draft()
+        form = self.make_form(initial=initial if draft is None else draft.values)
+        return self.show(form, similar=similar_to(request, title), is_draft=draft is not None)
 
     def make_form(self, *args: object, **kwargs: object) -> NewPostForm:
         return NewPostForm(*args, categories=categories_for(self.request), **kwargs)
+
+    def review_draft(self, form: NewPostForm) -> HttpResponse | None:
+        similar = [] if form.cleaned_data["seen"] else similar_to(self.request, form.cleaned_data["title"])
+        return self.show(form, similar=similar, asks_first=True) if similar else None
 
     def save(self, form: NewPostForm) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
@@ -374,14 +375,15 @@ class NewPostPage(CreatingTextPage):
         )
 
 
-def similar_to(request: ForumUserRequest, title: str) -> list[dict[str, object]]:
+def similar_to(request: ForumRequest, title: str) -> list[dict[str, object]]:
     """Return the suggestions with similar titles, for `forum/posts/similar.html`."""
     title = title.strip()
     if len(title) < 3:
         return []
     rows = Post.objects.similar_to(title[:255], SIMILAR_COLUMNS, account=request.account, forum_id=request.forum.id)
     posts = [dict(zip(SIMILAR_COLUMNS, row, strict=True)) for row in rows]
-    voted = request.account.votes.voted_post_ids(request.user, [post["id"] for post in posts])
+    ids = [post["id"] for post in posts]
+    voted = set() if request.user is None else request.account.votes.voted_post_ids(request.user, ids)
     return [post | {"status": pop_status(post), "voted": voted} for post in posts]
 
 
@@ -390,13 +392,9 @@ class SimilarPart(ForumPage):
 
     indexed = False
 
-    def check_access(self) -> HttpResponse | None:
-        # Without a user the session has ended. The form shows that when it is submitted.
-        return no_content() if self.request.user is None else super().check_access()
-
     def get(self, request: ForumRequest) -> HttpResponse:
         throttling.count_search(request)
-        similar = similar_to(cast(ForumUserRequest, request), request.GET.get("title", ""))
+        similar = similar_to(request, request.GET.get("title", ""))
         return self.render("forum/posts/similar.html", similar=similar)
 
 

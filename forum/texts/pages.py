@@ -8,17 +8,23 @@ from typing import Any, cast
 
 from django import forms
 from django.http import HttpResponse
+from django.urls import reverse
 
 from accounts.attachments.uploading import MAX_FORM_BYTES, take_files
 from accounts.layout.forms import Form
+from accounts.sign_in.drafts import Draft, find_draft, forget_draft, keep_draft
+from accounts.users.models import User
 from core.errors import Throttled
 from core.http import throttling
-from core.pages.base import EarlyResponse, Page
-from core.pages.creation import CreatingPage, Creation, RowT
+from core.pages.base import EarlyResponse, Page, redirect
+from core.pages.creation import FORM_KEY, CreatingPage, Creation, RowT
 from forum.forums.limits import is_new_member, limit_new_member
-from forum.forums.pages.base import ResubmittablePage
+from forum.forums.pages.base import ResubmittablePage, only_members_message
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.texts.markdown import MAX_LENGTH, render
+
+# The keys that forms have are shorter.
+MAX_FORM_KEY_LENGTH = 100
 
 
 class LongTextFormField(forms.CharField):
@@ -74,8 +80,66 @@ class WritingPage(ResubmittablePage):
         return self.render(template, http_status=status, section="suggestions", form=form, preview=preview, **context)
 
 
+def path_with_draft(path: str) -> str:
+    """Return the address of the form with the draft that the browser has for this path."""
+    return f"{path}?draft=1"
+
+
 class CreatingTextPage(CreatingPage, WritingPage):
-    """A page with a form that creates a suggestion or a comment."""
+    """A page with a form that creates a suggestion or a comment.
+
+    If visitors may use it, what they send is kept as a draft until they have signed in (`forum.texts.drafts`).
+    """
+
+    @property
+    def takes_drafts(self) -> bool:
+        return self.access == "anyone" and self.request.forum.may_be_read_by(None)
+
+    def find_draft(self) -> Draft | None:
+        """Return the draft to fill in the form with, if the address asks for it."""
+        return find_draft(self.request, self.request.path) if "draft" in self.request.GET else None
+
+    def review_draft(self, form: Any) -> HttpResponse | None:
+        """Return the page that the visitor has to see before the draft is kept, or None."""
+        return None
+
+    def keep_draft(self, **kwargs: Any) -> HttpResponse | None:
+        request = self.request
+        if request.POST.get("act") != "draft" or not self.takes_drafts:
+            return None
+        form = self.make_form(request.POST)
+        if not form.is_valid():
+            return self.show(form, status=HTTPStatus.UNPROCESSABLE_ENTITY, **kwargs)
+        if (page := self.review_draft(form)) is not None:
+            return page
+        values = {name: "1" if value is True else str(value) for name, value in form.cleaned_data.items() if value}
+        values[FORM_KEY] = request.POST.get(FORM_KEY, "")[:MAX_FORM_KEY_LENGTH]
+        path = reverse("forum-draft")
+        response = HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)
+        try:
+            keep_draft(request, response, Draft(request.path, values))
+        except Throttled as refused:
+            return self.show_over_limit(form, refused, partial(self.show, form, **kwargs))
+        return response
+
+    def process_form(self, **kwargs: Any) -> HttpResponse:
+        response = super().process_form(**kwargs)
+        if response.status_code == HTTPStatus.SEE_OTHER and find_draft(self.request, self.request.path) is not None:
+            forget_draft(self.request, response)
+        return response
+
+    def publish(self, **kwargs: Any) -> HttpResponse:
+        """Process the draft of a visitor who has signed in, which is the submitted form. A person who may not take part gets it back."""
+        user = cast(User, self.request.user)
+        throttling.count_page_action(self.request)
+        if self.request.forum.may_be_joined_by(user):
+            return self.process_form(**kwargs)
+        form = self.make_form(self.request.POST)
+        form.add_error(None, only_members_message())
+        return self.show(form, status=HTTPStatus.FORBIDDEN, **kwargs)
+
+    def render(self, template: str | None = None, *, http_status: int = 200, **context: Any) -> HttpResponse:
+        return super().render(template, http_status=http_status, **{"takes_drafts": self.takes_drafts} | context)
 
     def create_text(
         self, form: Form, creation: Creation[RowT], values: Mapping[str, object], kind: str, **kwargs: Any

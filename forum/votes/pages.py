@@ -14,7 +14,6 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from accounts.layout.forms import Form
 from accounts.sign_in.pages.sign_in import CodePage, CodeRequestForm, CodeRequestPage
 from accounts.users.models import User
 from core.db.transactions import in_transaction, without_transaction
@@ -159,9 +158,11 @@ class FirstVoteCodePage(FirstVoteStep, CodePage):
     def retry_path(self) -> str:
         return reverse("forum-first-vote", args=[self.kwargs["id"]])
 
-    def finish(self, form: Form, user: User) -> HttpResponse:
+    def target_path(self) -> str:
+        return reverse("forum-post-vote", args=[self.kwargs["id"]])
+
+    def finish(self, response: HttpResponse, user: User) -> HttpResponse:
         id = self.kwargs["id"]
-        user.account = self.request.account
         if not self.request.forum.may_be_joined_by(user):
             messages.error(self.request, only_members_message())
             return redirect("forum-post", id)

@@ -196,6 +196,7 @@ TABLES: dict[str, ArchivedTable] = {
 # The other tables with rows of accounts, by the reason.
 LEFT_OUT: dict[str, str] = {
     SECRET: "accounts_apitoken accounts_handover accounts_identity accounts_oidcprovider accounts_shopsignin accounts_invitation accounts_secondfactor accounts_session accounts_signincode"
+    " accounts_storeddraft"
     " team_calendarfeed",
     LOG: "core_change core_follower core_idempotentanswer core_job forum_votechange team_revenuechange",
     NOTIFIED: "forum_activity forum_notification",

@@ -44,7 +44,7 @@ def test_pages_of_visitors_and_users(acme):
         Session.objects.start(acme.carol)
     for page, path, most in (
         *((visitor, path, 2) for path in ("/app/password", "/app/password/sent", new_password)),
-        *((visitor, path, 3) for path in ("/app/sign-up", "/app/sign-up/sent", path_for(acme))),
+        *((visitor, path, 3) for path in ("/app/sign-in", path_for(acme))),
         # The forum, the invitation, whether the e-mail is taken, whether the suggested login is taken.
         (visitor, f"/app/invitation?secret={secret}", 4),
         # The session with its user, the forum and, on the page of security, the sessions.

@@ -71,7 +71,7 @@ def take(service: Service) -> list[str]:
             reduced_motion="reduce",
         )
         page = context.new_page()
-        page.goto("/app/sign-in")
+        page.goto("/app/sign-in?password=1")
         page.locator("#id_login").fill("demo")
         page.locator("#id_password").fill(values["PASSWORD"])
         page.locator("#sign-in button").click()

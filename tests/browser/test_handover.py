@@ -25,7 +25,7 @@ def test_it_works(acme, chromium):
     # Signing out of this forum also signs out of the other one.
     page.get_by_label("Your menu").click()
     page.get_by_role("button", name="Sign out").click()
-    expect(page.get_by_label("Login or e-mail")).to_be_visible()
+    expect(page.get_by_role("link", name="Use a password instead")).to_be_visible()
     page.goto(f"{ORIGIN}/")
     expect(page.get_by_role("link", name="Sign in")).to_be_visible()
     context.close()

@@ -437,6 +437,24 @@ def request_a_code(page) -> None:
     page.get_by_label("Code from the e-mail").wait_for()
 
 
+def write_a_draft(page) -> None:
+    page.get_by_label("Title").fill("Zebra crossings at the school")
+    page.get_by_label("Details").fill("With **lights**, please.")
+    page.get_by_role("button", name="Go on").click()
+    page.get_by_label("E-mail").wait_for()
+
+
+def submit_a_draft_without_an_address(page) -> None:
+    write_a_draft(page)
+    page.locator("#code-request button").click()
+    page.get_by_text("Can't be blank").first.wait_for()
+
+
+def request_a_code_for_a_draft(page) -> None:
+    write_a_draft(page)
+    request_a_code(page)
+
+
 def request_an_erasure_code(page) -> None:
     page.get_by_text("Delete my user", exact=True).click()
     page.locator("#code-request button").click()
@@ -549,6 +567,10 @@ PAGES = [
     PageCase("app/posts/new", "carol"),
     PageCase("app/posts/new", "carol", state="with errors", prepare=submit_empty_form),
     PageCase("app/posts/new", "bob", prepare=type_a_title, state="while typing"),
+    PageCase("app/posts/new", state="of a visitor"),
+    PageCase("app/draft", path="/app/posts/new", prepare=write_a_draft),
+    PageCase("app/draft", path="/app/posts/new", prepare=submit_a_draft_without_an_address, state="with errors"),
+    PageCase("app/draft/code", path="/app/posts/new", prepare=request_a_code_for_a_draft),
     PageCase("app/posts/new", "carol", prepare=post_a_similar_title, state="with similar posts"),
     PageCase("app/posts/<id:id>/team", "bob", path=of_post("/team?tool=status")),
     PageCase("app/posts/<id:id>/merge", "bob", path=of_post("/merge?q=suggestion", name="private")),
@@ -673,7 +695,8 @@ PAGES = [
     PageCase("app/notifications", "carol"),
     PageCase("app/notifications", "alice", path="/app/notifications?page=2", state="empty"),
     PageCase("app/sign-in"),
-    PageCase("app/sign-in", state="with errors", prepare=submit_empty_form),
+    PageCase("app/sign-in", path="/app/sign-in?password=1", state="with a password"),
+    PageCase("app/sign-in", path="/app/sign-in?password=1", state="with errors", prepare=submit_empty_form),
     PageCase("app/sign-in/code"),
     PageCase("app/sign-in/code", state="with errors", prepare=submit_empty_form),
     PageCase("app/sign-in/code/enter", path="/app/sign-in/code", prepare=request_a_code),
@@ -682,8 +705,6 @@ PAGES = [
     PageCase("app/start", host=FRONT, state="with errors", prepare=submit_empty_form),
     PageCase("app/start/code", host=FRONT, path="/app/start", prepare=ask_for_an_account),
     PageCase("app/account/welcome", "alice"),
-    PageCase("app/sign-up"),
-    PageCase("app/sign-up/sent"),
     PageCase("app/sign-up/finish", path=World.sign_up_path),
     PageCase("app/sign-up/finish", path=World.sign_up_path, state="with errors", prepare=submit_empty_form),
     PageCase("app/invitation", path=lambda world: f"/app/invitation?secret={world.invitation}"),

@@ -3,11 +3,13 @@
 from types import SimpleNamespace
 
 from django.db import connection
+from django.db.models.functions import Now
 
 from accounts.account.models import Account
 from accounts.oidc.models import OIDCProvider
 from accounts.sessions.models import Session
 from accounts.shop_sign_in.models import ShopSignIn
+from accounts.sign_in.drafts import StoredDraft
 from accounts.sign_in.models import Handover, SignInCode
 from accounts.statuses.models import Status
 from accounts.users.digests import digest_of
@@ -120,6 +122,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     OIDCProvider(account=account, issuer="https://login.example.com", client_identifier=label).write(secret=label)
     account.second_factors.create(user_id=user.id, kind="passkey", name=label, key=b"key", credential_key=b"id")
     SignInCode.objects.make(account, f"{label}@example.com")
+    StoredDraft.objects.create(account=account, digest=label.encode(), sealed=label, expires_at=Now())
     owner = account.users.get(role=User.Role.OWNER)
     commented = account.activities.filter(post_id=post.id, kind="comment").first()
     notification = account.notifications.create(

@@ -89,7 +89,7 @@ class Visitor(TestApp):
         return other
 
     def sign_in(self, login: str, password: str = PASSWORD) -> "Visitor":
-        form = self.get("/app/sign-in").forms["sign-in"]
+        form = self.get("/app/sign-in?password=1").forms["sign-in"]
         form["login"], form["password"] = login, password
         assert form.submit().status_code == 303
         return self

@@ -15,6 +15,11 @@ from tests.support.letters import link_in
 
 
 def sign_in(page: Page, user: User) -> None:
+    """Sign in with the password, on the page for it or on that for an e-mail address, which links to it."""
+    link, login = page.get_by_role("link", name="Use a password instead"), page.get_by_label("Login or e-mail")
+    expect(link.or_(login)).to_be_visible()
+    if link.is_visible():
+        link.click()
     page.get_by_label("Login or e-mail").fill(user.login)
     page.get_by_label("Password").fill(PASSWORD)
     page.locator("main").get_by_role("button", name="Sign in", exact=True).click()

@@ -1,7 +1,6 @@
 """Pages that a link in an e-mail opens: the reset of a forgotten password, and the registration of users.
 
-A sign-up begins with the confirmation of an e-mail address. It stores nothing and asks for no password until the link in the e-mail has
-been opened. An invitation sends such a link as well.
+An invitation sends a link to register. Links to sign up were sent by former versions, and still work: new people now join with a code.
 
 The pages never show whether an e-mail address belongs to a user. Every address gets the same response, and the e-mail explains what
 to do.
@@ -22,14 +21,13 @@ from django.utils.translation import gettext as _
 from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
-from accounts.mail import sending as mail
-from accounts.mail.sending import Purpose, count_email, read_link, sign_link
+from accounts.mail.sending import Purpose, read_link
 from accounts.sessions.cookies import find_browser
 from accounts.sessions.throttling import RefusalReason, Way, count_email_to_user, log_refusal
-from accounts.sign_in.emails import PASSWORD, SIGN_UP, email_password_changed, email_password_link, email_user
+from accounts.sign_in.emails import PASSWORD, SIGN_UP, email_password_changed, email_password_link
 from accounts.sign_in.forms import EndAccess
 from accounts.sign_in.pages.sign_in import LoginForm, VisitorPage, sign_in
-from accounts.users.forms import EmailFormField, LoginFormField, NewPassword, check_login, check_password_rules
+from accounts.users.forms import LoginFormField, NewPassword, check_login, check_password_rules
 from accounts.users.invitations import Invitation
 from accounts.users.models import User
 from core.db.transactions import in_transaction
@@ -167,68 +165,22 @@ class PasswordResetConfirm(EmailLinkPage):
         return sign_in(request, redirect(settings.HOME_URL), self.user, way=Way.PASSWORD_LINK)
 
 
-class SignUpForm(Form):
-    email = EmailFormField()
-    next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
-
-
 def render_sign_up_closed(page: Page) -> HttpResponse:
     status = HTTPStatus.OK if page.request.method in ("GET", "HEAD") else HTTPStatus.FORBIDDEN
     return page.render("accounts/sign_in/sign_up_closed.html", http_status=status)
 
 
 class SignUp(VisitorPage):
-    template_name = "accounts/sign_in/sign_up.html"
+    """The address of the page for signing up. It leads to that for signing in, where new people enter their e-mail as well."""
+
+    http_method_names = ["get", "head"]
 
     def check_access(self) -> HttpResponse | None:
         response = super().check_access()
         return render_sign_up_closed(self) if response is None and not self.request.site.takes_sign_ups else response
 
     def get(self, request: PageRequest) -> HttpResponse:
-        return self.render_form(SignUpForm(initial={"next": safe_path(request, request.GET.get("next"))}))
-
-    def post(self, request: PageRequest) -> HttpResponse:
-        form = SignUpForm(request.POST)
-        if not form.is_valid():
-            return self.render_form(form)
-        count_from_address(request, SIGN_UP)
-        email = form.cleaned_data["email"]
-        # People do not see the field `homepage`, but bots fill it in.
-        if not request.POST.get("homepage") and count_email(request, Purpose.SIGN_UP, email):
-            self.send_email(email, safe_path(request, form.cleaned_data["next"]))
-        if request.site.selects_people:
-            message = _("If %(email)s may join here, an e-mail is on its way.")
-        else:
-            message = _("An e-mail to %(email)s is on its way.")
-        messages.success(request, message % {"email": email})
-        return redirect("accounts-sign-up-sent")
-
-    def send_email(self, email: str, target: str) -> None:
-        account, base = self.request.account, self.request.address.url
-        user = account.users.filter(email_key=fold_email(email)).first()
-        # Sign and queue in any case, so that the response time does not show whether the address is known.
-        token = sign_link({"email": email, "next": target}, SIGN_UP, account.id)
-        is_admitted = self.request.site.admits(email, user)
-        if user is None:
-            mail.send(
-                email,
-                "accounts/mail/sign_up.txt",
-                account_id=account.id,
-                language=get_language(),
-                sender=self.request.site.name,
-                url=base + reverse("accounts-sign-up-finish", query={"token": token}),
-                deliver=is_admitted,
-            )
-        else:
-            email_user(
-                user,
-                "accounts/mail/already_registered.txt",
-                self.request,
-                login=user.login,
-                sign_in=base + reverse("accounts-sign-in"),
-                password=base + reverse("accounts-password"),
-                deliver=user.is_active and is_admitted,
-            )
+        return redirect(sign_in_path(safe_path(request, request.GET.get("next"))))
 
 
 class RegistrationForm(Form):

@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _
 from accounts.hosts.requests import PageRequest
 from accounts.layout.forms import Form
 from accounts.mail import sending as mail
+from accounts.mail.sending import MAX_EMAILS_PER_ORIGIN
 from accounts.sessions import passwords, throttling
 from accounts.sessions.cookies import (
     CODE_COOKIE,
@@ -51,7 +52,7 @@ from core.errors import Throttled
 from core.http.throttling import client_address_of
 from core.pages.base import Page, redirect, safe_path
 from core.pages.formatting import LANGUAGE_COOKIE
-from core.pages.navigation import home_path, start_path
+from core.pages.navigation import home_path, sign_in_path, start_path
 from core.sealing import SealError, seal, unseal
 
 # The time in which the second factor has to be entered.
@@ -86,7 +87,7 @@ def sign_in(
         log_refusal(request, way, RefusalReason.NEEDS_SSO, user=user)
         discard_messages(request)
         messages.error(request, _("Your organisation has you sign in with it: choose the button below."))
-        return redirect("accounts-sign-in")
+        return redirect(sign_in_path(response.headers.get("Location", "/")))
     if user.second_factor_at is not None and way not in WITH_SECOND_FACTOR and not is_verified:
         return ask_second_factor(request, response, user, way)
     if request.session is not None:
@@ -229,16 +230,21 @@ class SignInForm(LoginForm):
 
 
 class SignIn(Page):
+    """The page that asks for an e-mail address, and with `password` in the query for a password."""
+
     works_when_closed = True
-    template_name = "accounts/sign_in/sign_in.html"
+    template_name = "accounts/sign_in/password.html"
 
     def get(self, request: PageRequest) -> HttpResponse:
         target = safe_path(request, request.GET.get("next"))
         if request.user is not None:
             return redirect(target)
-        form = SignInForm(request=request, target=target)
         # `unsaved` means that a form was submitted after the session had ended (`core.pages.navigation.sign_in_path`).
-        return self.render_form(form, nothing_was_saved="unsaved" in request.GET)
+        nothing_was_saved = "unsaved" in request.GET
+        if "password" in request.GET:
+            return self.render_form(SignInForm(request=request, target=target), nothing_was_saved=nothing_was_saved)
+        form = CodeRequestForm(initial={"next": target})
+        return self.render_form(form, SignInWithCode.template_name, nothing_was_saved=nothing_was_saved)
 
     def post(self, request: PageRequest) -> HttpResponse:
         form = SignInForm(request.POST, request=request)
@@ -260,18 +266,8 @@ class CodeRequestForm(Form):
 
 class CodeForm(Form):
     code = Code()
-    name = forms.CharField(
-        label=gettext_lazy("Your name"),
-        max_length=255,
-        required=False,
-        help_text=gettext_lazy("If you are new here: shown next to what you write. You can change it later."),
-        widget=forms.TextInput(attrs={"autocomplete": "name"}),
-    )
     next = forms.CharField(required=False, max_length=2000, widget=forms.HiddenInput)
     code.widget.attrs["autofocus"] = True
-
-    def clean_name(self) -> str:
-        return " ".join(self.cleaned_data["name"].split())
 
 
 class CodeRequestPage(Page):
@@ -304,7 +300,7 @@ class CodeRequestPage(Page):
 
         def send() -> str:
             former = request.COOKIES.get(CODE_COOKIE, "")
-            code, secret = SignInCode.objects.make(account, recipient.email, replaces=former)
+            code, secret = SignInCode.objects.make(account, recipient.email, typed_email=email, replaces=former)
             mail.send(
                 recipient.email,
                 "accounts/mail/sign_in_code.txt",
@@ -317,6 +313,11 @@ class CodeRequestPage(Page):
             return secret
 
         secret = in_transaction(send)
+        if "again" in request.POST:
+            text = _(
+                "If you can sign in here with that address, another code is on its way. Only the newest one works."
+            )
+            messages.success(request, text)
         response = redirect(self.code_path())
         set_cookie(response, CODE_COOKIE, secret, SignInCode.LIFETIME)
         return response
@@ -338,17 +339,28 @@ class CodePage(Page):
         """Return the path of the page that sends another code."""
         raise NotImplementedError
 
-    def finish(self, form: Form, user: User) -> HttpResponse:
-        """Return the response to the right code. The caller signs the user in."""
+    def target_path(self) -> str:
+        """Return the path of the page after signing in, which may take a second step."""
         raise NotImplementedError
 
-    def get(self, request: PageRequest, **kwargs: object) -> HttpResponse:
-        if not SignInCode.objects.usable(request.account.id, self.secret).exists():
-            return self.redirect_to_retry()
-        return self.show(CodeForm(initial={"next": safe_path(request, request.GET.get("next"))}))
+    def finish(self, response: HttpResponse, user: User) -> HttpResponse:
+        """Act for the user, who is signed in. Return the response, which is the given redirect to the target or another one."""
+        return response
 
-    def show(self, form: Form) -> HttpResponse:
-        return self.render_form(form, retry_path=self.retry_path())
+    def get(self, request: PageRequest, **kwargs: object) -> HttpResponse:
+        email = self.find_typed_email()
+        if email is None:
+            return self.redirect_to_retry()
+        return self.show(CodeForm(initial={"next": safe_path(request, request.GET.get("next"))}), email)
+
+    def find_typed_email(self) -> str | None:
+        """Return the address that was typed to get the code, or None if the browser has no usable code."""
+        codes = SignInCode.objects.usable(self.request.account.id, self.secret)
+        return codes.values_list("typed_email", flat=True).first()
+
+    def show(self, form: Form, email: str | None = None) -> HttpResponse:
+        email = email or self.find_typed_email()
+        return self.render_form(form, retry_path=self.retry_path(), email=email, max_emails=MAX_EMAILS_PER_ORIGIN)
 
     def post(self, request: PageRequest, **kwargs: object) -> HttpResponse:
         form, found = CodeForm(request.POST), list[User | None]()
@@ -370,8 +382,12 @@ class CodePage(Page):
         if (user := found[-1]) is None:
             return self.refuse(form)
         throttling.refund_code(request)
-        request.user = user
-        response = sign_in(request, self.finish(form, user), user, way=Way.CODE)
+        response = sign_in(request, redirect(self.target_path()), user, way=Way.CODE)
+        # Without a session, the user has another step to take.
+        if SESSION_COOKIE in response.cookies:
+            request.user, cookies = user, response.cookies
+            response = self.finish(response, user)
+            response.cookies.update(cookies)
         delete_cookie(response, CODE_COOKIE)
         return response
 
@@ -379,19 +395,17 @@ class CodePage(Page):
         """Return the user with the e-mail of the code, or None if the code is wrong or the e-mail may not sign in."""
         request, account = self.request, self.request.account
         self.used_email = email = SignInCode.objects.use(account.id, self.secret, form.cleaned_data["code"])
-        name = form.cleaned_data["name"]
-        return (
-            User.objects.find_or_join(request.site, email=email, name=name, language=get_language()) if email else None
-        )
+        return User.objects.find_or_join(request.site, email=email, name="", language=get_language()) if email else None
 
     def refuse(self, form: Form) -> HttpResponse:
         """Return the page after a wrong code. After the last attempt, redirect to the page that sends another code."""
         reason = RefusalReason.NOT_ADMITTED if self.used_email else RefusalReason.WRONG_CODE
         log_refusal(self.request, Way.CODE, reason, name=self.used_email)
-        if not SignInCode.objects.usable(self.request.account.id, self.secret).exists():
+        email = self.find_typed_email()
+        if email is None:
             return self.redirect_to_retry()
         form.add_error("code", _("Is not the code from the newest e-mail"))
-        return self.show(form)
+        return self.show(form, email)
 
     def redirect_to_retry(self) -> HttpResponse:
         messages.error(self.request, _("This code no longer works. We can send you another one."))
@@ -402,7 +416,7 @@ class SignInWithCode(CodeRequestPage, VisitorPage):
     """The page that sends a code to sign in with. After signing in, the user returns to the page `next`."""
 
     works_when_closed = True
-    template_name = "accounts/sign_in/sign_in_with_code.html"
+    template_name = "accounts/sign_in/sign_in.html"
 
     def get(self, request: PageRequest) -> HttpResponse:
         return self.render_form(CodeRequestForm(initial={"next": safe_path(request, request.GET.get("next"))}))
@@ -426,6 +440,9 @@ class EnterCode(CodePage, VisitorPage):
         target = safe_path(self.request, self.request.POST.get("next") or self.request.GET.get("next"))
         return reverse("accounts-sign-in-code", query={"next": target})
 
-    def finish(self, form: Form, user: User) -> HttpResponse:
+    def target_path(self) -> str:
+        return safe_path(self.request, self.request.POST.get("next"))
+
+    def finish(self, response: HttpResponse, user: User) -> HttpResponse:
         messages.success(self.request, _("You are signed in."))
-        return redirect(safe_path(self.request, form.cleaned_data["next"]))
+        return response

@@ -11,6 +11,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from accounts.layout.forms import Form
 from accounts.sessions.authentication import has_valid_csrf_token, is_cross_origin
+from accounts.sessions.throttling import Way
 from accounts.sign_in.pages.sign_in import SignInForm, sign_in
 from accounts.users.models import User
 from core.api import paging
@@ -86,6 +87,8 @@ class ResubmittablePage(ForumPage):
     process_form: Callable[..., HttpResponse]
     # Return the page with the form as it was submitted, with a status. The request may have no user.
     show_submitted: Callable[..., HttpResponse]
+    # Return the response to a visitor who may write before signing in, or None.
+    keep_draft: Callable[..., HttpResponse | None] = staticmethod(lambda **kwargs: None)
     # Whether the form was rendered in another session. The template of the form shows a notice then.
     stale = False
     sign_in_form: SignInForm | None = None
@@ -111,6 +114,8 @@ class ResubmittablePage(ForumPage):
             return self.show_submitted(HTTPStatus.FORBIDDEN, **kwargs)
         if request.user is not None:
             return self.process_form(**kwargs)
+        if (response := self.keep_draft(**kwargs)) is not None:
+            return response
         form = self.sign_in_form = SignInForm(request.POST if "password" in request.POST else None, request=request)
         user = form.user if form.is_valid() else None
         if user is not None:
@@ -120,12 +125,15 @@ class ResubmittablePage(ForumPage):
                 form.add_error(None, only_members_message() if may_read else not_a_member_message(user))
             elif not self.allows(user):
                 form.add_error(None, _("Only the team can do this. Sign in as somebody of the team."))
+            elif user.must_use_sso or user.second_factor_at is not None:
+                # Another page has the second step. Its session then shows this form again.
+                form.add_error(None, _("Your sign-in takes more steps. Sign in in another tab, and send this again."))
         if user is None or not form.is_valid():
             status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.FORBIDDEN
             return self.show_submitted(status, **kwargs)
         request.user, self.sign_in_form = user, None
         # `sign_in` replaces the CSRF token, so it is called before a page with a token is rendered.
-        sign_in(request, self.session_response, user)
+        sign_in(request, self.session_response, user, way=Way.PASSWORD)
         throttling.count_page_action(request)
         return self.process_form(**kwargs)
 

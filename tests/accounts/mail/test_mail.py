@@ -206,7 +206,6 @@ def test_it_rejects_arguments_of_another_version_of_the_code(db):
 
 SIGN_IN = {"time": "12:00", "address": "192.0.2.1", "login": "carol", "url": "https://a/"}
 TEMPLATES = {
-    "accounts/mail/already_registered.txt": {"login": "carol", "sign_in": "https://a/in", "password": "https://a/new"},
     "accounts/mail/confirm_email.txt": {"url": "https://a/"},
     "accounts/mail/confirmation_code.txt": {"code": "012345"},
     "accounts/mail/account_invitation.txt": {"url": "https://a/"},
@@ -225,7 +224,6 @@ TEMPLATES = {
     "accounts/mail/password_changed.txt": {"url": "https://a/"},
     "accounts/mail/password_reset.txt": {"login": "carol", "url": "https://a/"},
     "accounts/mail/sign_in_code.txt": {"code": "012345"},
-    "accounts/mail/sign_up.txt": {"url": "https://a/"},
     "accounts/mail/sso_changed.txt": {"change": "It is on now.", "url": "https://a/"},
     "accounts/mail/sso_domain.txt": {"domain": "a.example", "date": "1 March 2027", "url": "https://a/"},
     "webhooks/failing.txt": {"host": "hooks.example", "url": "https://a/"},

@@ -167,11 +167,20 @@ def enforce(acme) -> None:
 
 def test_enforcement_leaves_no_other_way(sso, fake):
     enforce(sso)
-    form = sso.page().get("/app/sign-in").forms["sign-in"]
+    form = sso.page().get("/app/sign-in?password=1").forms["sign-in"]
     form["login"], form["password"] = "bob", PASSWORD
     response = form.submit()
-    assert response.location == "/app/sign-in"
+    assert response.location == "/app/sign-in?next=%2F"
     assert "Your organisation has you sign in" in response.follow().text
+    # What was written before is kept. The button for the provider leads back to it.
+    visitor = sso.page()
+    form = visitor.get("/app/posts/new").forms["post-form"]
+    form["title"] = "Dark mode"
+    page = form.submit().follow()
+    assert "/app/sign-in/sso?next=%2Fapp%2Fposts%2Fnew%3Fdraft%3D1" in page.text
+    response = sign_in_with_code(visitor, "bob@acme.example", "/app/draft")
+    assert response.location == "/app/sign-in?next=%2Fapp%2Fposts%2Fnew%3Fdraft%3D1"
+    assert not sso.account.posts.exists()
     assert sso.xml(sso.bob).get("/app/users/me.xml").status_code == 403
     assert sso.json().get("/app/clients.json").status_code == 200
     assert Session.objects.count() == 0
@@ -179,9 +188,9 @@ def test_enforcement_leaves_no_other_way(sso, fake):
     # The owner who has enforced it, and members with other e-mails.
     sso.account.users.filter(login="carol").update(email_key="carol@home.example")
     for login in ("alice", "carol"):
-        form = sso.page().get("/app/sign-in").forms["sign-in"]
+        form = sso.page().get("/app/sign-in?password=1").forms["sign-in"]
         form["login"], form["password"] = login, PASSWORD
-        assert form.submit().location != "/app/sign-in", login
+        assert form.submit().location == "/", login
 
 
 def test_a_new_person_joins_with_the_role_of_the_group(sso, fake):
@@ -340,7 +349,7 @@ def test_keys_may_be_replaced_under_the_same_name(sso, fake):
 def test_enforcement_ends_first_steps_in_other_ways(sso, fake):
     User.objects.filter(pk=sso.bob.pk).update(second_factor_at=timezone.now())
     visitor = sso.page()
-    form = visitor.get("/app/sign-in").forms["sign-in"]
+    form = visitor.get("/app/sign-in?password=1").forms["sign-in"]
     form["login"], form["password"] = "bob", PASSWORD
     assert form.submit().location == "/app/sign-in/second"
     enforce(sso)

@@ -41,7 +41,7 @@ def add_app(user) -> str:
 
 def sign_in(acme, login: str = "bob"):
     """Enter the password. Return the page of the second step."""
-    page = acme.page().get("/app/sign-in")
+    page = acme.page().get("/app/sign-in?password=1")
     form = page.forms["sign-in"]
     form["login"], form["password"] = login, PASSWORD
     return form.submit().follow()
@@ -181,7 +181,7 @@ def text_of(data: bytes) -> str:
 def test_it_rejects_passkeys_that_do_not_fit(acme, settings):
     settings.RATE_LIMIT = settings.FAILED_LOGIN_LIMIT = 0
     visitor = acme.page()
-    csrf = visitor.get("/app/sign-in").forms["sign-in"]["csrfmiddlewaretoken"].value
+    csrf = visitor.get("/app/sign-in?password=1").forms["sign-in"]["csrfmiddlewaretoken"].value
     options = visitor.post("/app/sign-in/passkey/options", headers={"X-CSRFToken": csrf}).json
     assert options["publicKey"]["userVerification"] == "required"
     response = {
@@ -213,7 +213,7 @@ def test_a_response_of_a_passkey_counts_once(acme):
     credential = AttestedCredentialData.create(bytes(16), b"id", ES256.from_cryptography_key(key.public_key()))
     SecondFactor.objects.add_passkey(acme.bob, credential, name="Telephone", counter=0)
     visitor = acme.page()
-    csrf = visitor.get("/app/sign-in").forms["sign-in"]["csrfmiddlewaretoken"].value
+    csrf = visitor.get("/app/sign-in?password=1").forms["sign-in"]["csrfmiddlewaretoken"].value
     options = visitor.post("/app/sign-in/passkey/options", headers={"X-CSRFToken": csrf}).json["publicKey"]
     values = {"type": "webauthn.get", "challenge": options["challenge"], "origin": f"http://{acme.host}"}
     client = json.dumps(values).encode()
@@ -227,7 +227,7 @@ def test_a_response_of_a_passkey_counts_once(acme):
     assert visitor.post("/app/sign-in/passkey", form).location != "/app/sign-in?next=%2F"
     assert Session.objects.get().user_id == acme.bob.id
     thief = acme.page()
-    csrf = thief.get("/app/sign-in").forms["sign-in"]["csrfmiddlewaretoken"].value
+    csrf = thief.get("/app/sign-in?password=1").forms["sign-in"]["csrfmiddlewaretoken"].value
     thief.set_cookie("passkey", challenge)
     response = thief.post("/app/sign-in/passkey", form | {"csrfmiddlewaretoken": csrf})
     assert (response.location, Session.objects.count()) == ("/app/sign-in?next=%2F", 1)

@@ -235,7 +235,7 @@ def test_it_rejects_confusable_emails_in_forms(acme, boss, name):
     assert error in send(page, "/app/account/users", status=422, do="invite", email=name, role="agent")
     assert not acme.account.invitations.exists()
     if invisible:
-        assert error in send(acme.page(), "/app/sign-up", status=422, email=name)
+        assert error in send(acme.page(), "/app/sign-in/code", status=422, email=name)
         values = {"part": "email", "email": name, "current": PASSWORD}
         assert error in send(page, "/app/profile/security", status=422, **values)
 

@@ -30,13 +30,13 @@ def test_it_works(acme, post):
     page = page.forms["code-request"].submit().follow()
     assert "Dark mode" in page.html.find("main").text
     assert votes(post) == 0
-    response = enter_code(page, code_in_letter(), name="Dan")
+    response = enter_code(page, code_in_letter())
     assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
     page = response.follow()
     assert "You have voted for “Dark mode”." in page
     assert votes(post) == 1
     assert page.html.select_one(".vote button")["aria-pressed"] == "true"
-    assert page.html.select_one(".who .name").text == "Dan"
+    assert page.html.select_one(".who .name").text.startswith("Guest ")
 
 
 def test_a_known_user_votes_once(acme, post):
@@ -48,10 +48,6 @@ def test_a_known_user_votes_once(acme, post):
 
 def test_a_wrong_code_casts_no_vote(acme, post):
     assert request_code(acme.page(), "dan", path_of(post)).status_code == 422
-    # A wrong address can be corrected before a comment.
-    page = request_code(acme.page(), "dan", f"/app/posts/{post.id}")
-    assert page.status_code == 422
-    assert page.forms["code-request"]["next"].value == f"/app/posts/{post.id}#comment-form"
     assert not mail.outbox
     page = request_code(acme.page(), "dan@example.com", path_of(post)).follow()
     page = enter_code(page, wrong(code_in_letter()))
@@ -108,26 +104,3 @@ def test_a_forum_without_sign_ups_says_so(acme, post):
     response = sign_in_with_code(acme.page(), "carol@acme.example", path_of(post))
     assert response.headers["Location"] == f"/app/posts/{post.id}"
     assert votes(post) == 1
-
-
-def test_a_stranger_can_comment_after_a_code(acme, post):
-    visitor = acme.page()
-    page = request_code(visitor, "dan@example.com", f"/app/posts/{post.id}").follow()
-    response = enter_code(page, code_in_letter(), name="Dan")
-    assert response.headers["Location"] == f"/app/posts/{post.id}#comment-form"
-    form = response.follow().forms["comment-form"]
-    form["content"] = "At last."
-    form.submit()
-    assert acme.account.comments.get().user_id == acme.account.users.get(name="Dan").id
-    acme.account.forums.update(access=Forum.Access.MEMBERS)
-    assert "New members join by invitation." in acme.page().get(f"/app/posts/{post.id}")
-
-
-def test_a_stranger_can_write_a_suggestion_after_a_code(acme):
-    visitor = acme.page()
-    page = visitor.get("/app/posts/new?title=Dark+mode").follow()
-    page.forms["code-request"]["email"] = "dan@example.com"
-    response = enter_code(page.forms["code-request"].submit().follow(), code_in_letter(), name="Dan")
-    assert response.headers["Location"] == "/app/posts/new?title=Dark+mode"
-    response.follow().forms["post-form"].submit()
-    assert acme.account.posts.get().user_id == acme.account.users.get(name="Dan").id

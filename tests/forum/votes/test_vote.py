@@ -67,7 +67,7 @@ def test_a_visitor_can_vote_after_signing_in(acme, post):
     response = press(visitor, post)
     assert response.status_code == 303
     assert response.headers["Location"] == f"/app/posts/{post.id}/vote/first"
-    form = response.follow().click("Sign in with a password").forms["sign-in"]
+    form = response.follow().click("Use a password instead").forms["sign-in"]
     form["login"], form["password"] = "carol", PASSWORD
     page = form.submit().follow()
     assert "Dark mode" in page

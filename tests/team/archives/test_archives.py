@@ -128,7 +128,7 @@ name initial_module time_zone language currency agents_see confirms_user_links l
 """
 USER_COLUMNS = """
 id last_login login email name role group_id notification shows_votes description www language time_zone delivery digest_hour digest_weekday
-notify_new_posts notify_sign_ups bounces bounced_at shortcuts is_active blocked_at erased_at created_at updated_at
+notify_new_posts notify_sign_ups bounces bounced_at shortcuts asks_name is_active blocked_at erased_at created_at updated_at
 """
 
 
