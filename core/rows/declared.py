@@ -44,6 +44,8 @@ class FieldType(StrEnum):
     CLIENT = "client"
     CONTACT = "contact"
     DEAL = "deal"
+    CATEGORY = "category"
+    FORUM = "forum"
 
 
 class DeclaredField(PlainField):

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 # The headings of the groups, in the order of a page.
 GROUPS: dict[str, str | Promise] = {
     "task": _("Task"),
+    "suggestion": _("Suggestion"),
     "contact": _("Contact data"),
     "deal": _("Deal"),
     "address": _("Address"),

@@ -26,7 +26,10 @@ BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 MAX_DIGITS = 14
 # A number in which the comma may be a decimal sign or a separator of thousands.
 _TWO_READINGS = re.compile("-?[0-9]{1,3},[0-9]{3}")
-IDS = (FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
+IDS = (
+    *(FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL),
+    *(FieldType.CATEGORY, FieldType.FORUM),
+)
 # The fields that only filters have (`crm.fields.relations`). Their values are the ids of the statuses that they stand for.
 OUTCOME, PIPELINE = "outcome", "pipeline_id"
 

@@ -41,7 +41,8 @@ def people_of(account: Account, limit: int | None = MAX_USERS) -> list[tuple[int
 
 # The types of fields that link to records, which have a page, and to other rows.
 RECORDS = (FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL)
-LINKS = (FieldType.USER, FieldType.STATUS, *RECORDS)
+OF_FORUM = {FieldType.CATEGORY: "categories", FieldType.FORUM: "forums"}
+LINKS = (FieldType.USER, FieldType.STATUS, *OF_FORUM, *RECORDS)
 RECORD_ICONS = {"client": "building-2", "contact": "user", "deal": "handshake"}
 Ids = dict[FieldType, set[int]]
 
@@ -88,6 +89,8 @@ def linked_rows(
         rows, of_status = account.statuses.all(), (F("kind"), F("code"), F("color"))
     elif type == FieldType.USER:
         rows, name = account.users.all(), Coalesce(NullIf("name", nothing), F("login"))
+    elif type in OF_FORUM:
+        rows = getattr(account, OF_FORUM[type]).all()
     else:
         rows = getattr(account, f"{type}s").live().accessible_to(user)
     return rows.filter(id__in=ids).order_by().values_list(Value(str(type), CharField()), "id", name, *of_status)

@@ -1,7 +1,8 @@
 """The lists of the team's pages: their rows, columns, orders and special filters. The fields come from `crm.fields.catalogue`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from django.db.models import Model, QuerySet
 from django.utils.functional import Promise
@@ -13,6 +14,8 @@ from accounts.users.models import User
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field, builtin_fields, fields_of
 from crm.fields.relations import DEAL_FILTERS, RELATIONS, Relation
+from forum.lists.pages.base import KIND_NAMES
+from forum.lists.queries import LISTED
 from team.summaries.models import LAST_ACTIVITY, NEXT_TASK, SUMS
 from team.tasks.queries import all_tasks
 
@@ -34,6 +37,7 @@ TASK_ORDERS: dict[str, str | Promise] = {
     "completed_at": _("Last completed last"),
     **{order: label for order, label in ORDERS.items() if not order.endswith("name")},
 }
+SUGGESTION_ORDERS = {order: label for order, label in ORDERS.items() if not order.endswith("name")}
 TIME_ORDERS: dict[str, str | Promise] = {
     **ORDERS,
     "-last_activity_at": _("Last activity first"),
@@ -80,6 +84,10 @@ class RecordList:
     filters: tuple[Field, ...] = ()
     # The orders whose index is one of `PostSortKey`.
     sort_keys: tuple[str, ...] = ()
+    # The route of the page of a row, if it is not one of this room.
+    route_of_row: str = ""
+    # The choices of the fields of the type `choice`.
+    choices: Mapping[str, Sequence[tuple[str, str | Promise]]] = field(default_factory=dict)
     rows_of: Callable[[Account, User], QuerySet[Model]]
 
     def fields(self, account: Account) -> list[Field]:
@@ -100,19 +108,24 @@ class RecordList:
     @property
     def route(self) -> str:
         # The route `team-tasks` is that of the tasks in groups by time.
-        return "team-tasks-list" if self.resource == "task" else f"{self.row_route}s"
+        return "team-tasks-list" if self.resource == "task" else f"team-{self.resource.replace('_', '-')}s"
 
     @property
     def row_route(self) -> str:
-        return f"team-{self.resource.replace('_', '-')}"
+        return self.route_of_row or f"team-{self.resource.replace('_', '-')}"
 
     @property
     def new_route(self) -> str:
         return f"{self.row_route}-new"
 
     @property
+    def status_kind(self) -> str:
+        """The kind of the statuses of the rows."""
+        return "post" if self.resource == "suggestion" else self.resource
+
+    @property
     def layout_route(self) -> str:
-        return f"{self.row_route}-layout"
+        return f"team-{self.resource.replace('_', '-')}-layout"
 
     @property
     def is_editable(self) -> bool:
@@ -160,8 +173,29 @@ TASK_FIELDS = (
     Field("created_at", _("Created"), FieldType.TIME, read_only=True),
     Field("updated_at", _("Changed"), FieldType.TIME, read_only=True),
 )
+SUGGESTION_FIELDS = (
+    Field("title", _("Title"), FieldType.TEXT, "suggestion", in_lists=True),
+    Field("votes_cache", _("Votes"), FieldType.NUMBER, "suggestion", in_lists=True),
+    Field("comments_cache", _("Comments"), FieldType.NUMBER, "suggestion", in_lists=True),
+    Field("status_id", _("Status"), FieldType.STATUS, "suggestion", in_lists=True),
+    Field("closed", _("Closed"), FieldType.BOOLEAN, "suggestion"),
+    Field("kind", _("Kind"), FieldType.CHOICE, "suggestion"),
+    Field("category_id", _("Category"), FieldType.CATEGORY, "suggestion", in_lists=True),
+    Field("forum_id", _("Forum"), FieldType.FORUM, "suggestion"),
+    Field("tags", _("Tags"), FieldType.TAGS, "suggestion", in_lists=True),
+    Field("content", _("Text"), FieldType.LONG_TEXT, "suggestion"),
+    Field("response", _("Official response"), FieldType.LONG_TEXT, "suggestion"),
+    Field("approved", _("Approved"), FieldType.BOOLEAN, "suggestion"),
+    Field("private", _("Private"), FieldType.BOOLEAN, "suggestion"),
+    Field("responsible_id", _("Responsible"), FieldType.USER, "suggestion", in_lists=True),
+    Field("user_id", _("Author"), FieldType.USER, "suggestion"),
+    Field("client_id", _("Client"), FieldType.CLIENT, "suggestion"),
+    Field("answered_at", _("Answered"), FieldType.TIME, "suggestion", read_only=True),
+    Field("created_at", _("Created"), FieldType.TIME, read_only=True, in_lists=True),
+    Field("updated_at", _("Changed"), FieldType.TIME, read_only=True),
+)
 # The fields of the lists whose rows are not in the field catalogue.
-OWN_FIELDS = {"contact_list": CONTACT_LIST_FIELDS, "task": TASK_FIELDS}
+OWN_FIELDS = {"contact_list": CONTACT_LIST_FIELDS, "task": TASK_FIELDS, "suggestion": SUGGESTION_FIELDS}
 
 LISTS: dict[str, RecordList] = {
     declaration.resource: declaration
@@ -221,6 +255,19 @@ LISTS: dict[str, RecordList] = {
             default_order="scheduled_at",
             sort_keys=("updated_at",),
             rows_of=all_tasks,
+        ),
+        RecordList(
+            resource="suggestion",
+            label=_("Suggestions"),
+            icon="lightbulb",
+            nothing=_("There are no suggestions yet."),
+            new_label=_("New suggestion"),
+            name_field="title",
+            orders=SUGGESTION_ORDERS,
+            sort_keys=("updated_at",),
+            route_of_row="forum-post",
+            choices={"kind": [(kind, cast(Promise, label)) for kind, label in KIND_NAMES.items()]},
+            rows_of=lambda account, user: account.posts.filter(LISTED),
         ),
     )
 }

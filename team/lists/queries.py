@@ -37,7 +37,7 @@ from crm.fields.catalogue import Field
 from crm.fields.condition_values import BOOLEANS, OUTCOME
 from crm.fields.conditions import MAX_CONDITIONS, SEVERAL, TEXTS, Condition, Operator, QueryPurpose, Target, find_target
 from crm.fields.relations import Relation
-from team.fields.names import LINKS, RECORDS, name_of_user
+from team.fields.names import LINKS, OF_FORUM, RECORDS, name_of_row, name_of_user
 from team.lists.declarations import LISTS, RecordList
 from team.lists.stage_history import StageFilter
 from team.summaries.models import SUM_NAMES, revenue_of, with_revenue, with_summary
@@ -495,9 +495,9 @@ class ListQuery:
         raise TooManyToSort
 
     def _sort(self, rows: QuerySet[Model]) -> QuerySet[Model]:
-        """Return the rows in the order of the list, with the condition of the index of sort keys, which holds for all tasks."""
+        """Return the rows in the order of the list, with the condition of the index of sort keys, which holds for all rows."""
         if self._order_column in self.declaration.sort_keys:
-            rows = rows.filter(sort_key__category_id=None)
+            rows = rows.filter(sort_key__category_id__isnull=self.declaration.resource == "task")
         rows = rows.order_by(*self.order_by())
         return order_by_change(rows) if self._is_by_last_change else rows
 
@@ -538,13 +538,15 @@ def sort_expression(field: Field, resource: str, account: Account, user: User) -
         # The order of jsonb: numbers by their value, texts by their letters.
         return RawSQL("nullif(additional_fields -> %s, 'null')", [field.key])
     if field.type == FieldType.STATUS:
-        statuses = enumerate(account.statuses_of_kind(resource))
+        statuses = enumerate(account.statuses_of_kind(LISTS[resource].status_kind))
         return Case(*(When(**{field.name: status.id}, then=place) for place, status in statuses))
     if field.type == FieldType.USER:
         return Lower(name_of_user(field.name))
     if field.type in RECORDS:
         rows = getattr(account, f"{field.type}s").live().accessible_to(user).filter(id=OuterRef(field.name))
         return Subquery(rows.values(folded=RawSQL("search_name", []))[:1])
+    if field.type in OF_FORUM:
+        return Lower(name_of_row(getattr(account, OF_FORUM[field.type]).all(), field.name))
     if field.type in (*TEXTS, FieldType.LONG_TEXT, FieldType.CHOICE, FieldType.CURRENCY):
         return NullIf(Lower(field.name), Value(""))
     return F(field.name)

@@ -5,9 +5,10 @@ from django.utils.translation import pgettext_lazy
 from accounts.account.models import Account
 from accounts.erasure.personal_data import register as register_personal_data
 from accounts.users.models import User
-from core.pages.navigation import register, register_start_page
+from core.pages.navigation import register, register_panel, register_start_page
 from core.registry import newest_id, registry
 from crm.resources.api.fields import register_reader
+from team.lists.pages.list import render_table_link
 from team.lists.saved_views import read_api_list
 from team.menu.pages import GROUP, main_entry
 
@@ -24,6 +25,7 @@ register(
     main_entry("deals", pgettext_lazy("menu", "Deals"), 70, "g d"),
 )
 register_start_page(start_page)
+register_panel("suggestions", render_table_link)
 register_reader(read_api_list)
 registry.register_sample(
     "views", "view", lambda request: newest_id(request.account.saved_views.visible_to(request.user))

@@ -42,6 +42,8 @@ GONE = {
     FieldType.CLIENT: _("names a client that was deleted, or that you may not see"),
     FieldType.CONTACT: _("names a contact that was deleted, or that you may not see"),
     FieldType.DEAL: _("names a deal that was deleted, or that you may not see"),
+    FieldType.CATEGORY: _("names a category that was deleted"),
+    FieldType.FORUM: _("names a forum that was deleted"),
 }
 VIEW_GONE = _("was deleted, or is not shared with you")
 
@@ -68,6 +70,7 @@ class SavedView(Ordered, TenantModel):
         DEAL = "deal", _("Deals")
         TASK = "task", _("Tasks")
         CONTACT_LIST = "contact_list", _("Contact lists")
+        SUGGESTION = "suggestion", _("Suggestions")
 
     resource = models.CharField(max_length=255, choices=Target.choices)
     name = TrimmedCharField(max_length=MAX_NAME_LENGTH)

@@ -3,7 +3,7 @@ from django.urls import path
 from core.api.routing import CREATE, ITEM, LIST
 from team.lists.api import SavedViewViewSet, SumsViewSet
 from team.lists.declarations import LISTS
-from team.lists.pages.list import ContactListsPage, ListLayoutPage, RecordListPage, TaskListPage
+from team.lists.pages.list import ContactListsPage, ListLayoutPage, RecordListPage, SuggestionListPage, TaskListPage
 from team.lists.pages.saved_views import EditViewPage, NewViewPage, ViewsPage
 
 urlpatterns = [
@@ -18,6 +18,7 @@ urlpatterns = [
     path("app/views", ViewsPage.as_view(), name="team-views"),
     path("app/views/new", NewViewPage.as_view(), name="team-view-new"),
     path("app/views/<id:id>", EditViewPage.as_view(), name="team-view"),
+    path("app/suggestions/list", SuggestionListPage.as_view(), name="team-suggestions"),
     path("app/tasks/list", TaskListPage.as_view(), name="team-tasks-list"),
     *(
         path(

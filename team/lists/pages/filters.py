@@ -25,7 +25,7 @@ from crm.fields.condition_values import ME, OUTCOME, PIPELINE
 from crm.fields.conditions import SEVERAL, TEXTS, Condition, Operator, Target, operators_of
 from crm.fields.periods import DAYS_LABELS, period_label, split_days
 from crm.fields.periods import LABELS as PERIOD_LABELS
-from team.fields.names import LINKS, Names, people_of
+from team.fields.names import LINKS, MAX_USERS, OF_FORUM, Names, people_of
 from team.lists.pages.base import RecordsPage
 from team.lists.queries import ListQuery
 from team.lists.stage_history import LABELS as HISTORY_LABELS
@@ -175,6 +175,8 @@ class FilteredPage(RecordsPage):
             return str(OUTCOME_LABELS[Status.Outcome(text)])
         if field.name == PIPELINE:
             return dict(self.pipelines_of_account).get(text, text)
+        if field.name in self.declaration.choices:
+            return str(dict(self.declaration.choices[field.name]).get(text, text))
         if field.type in LINKS:
             return _("me") if text == ME else names.get_name(field.type, value)
         if field.is_amount:
@@ -328,8 +330,13 @@ class FilteredPage(RecordsPage):
             return self.pipelines_of_account
         if field.type == FieldType.USER:
             return [(ME, _("Me")), *((str(id), name) for id, name in people_of(account))]
+        if field.type in OF_FORUM:
+            rows = getattr(account, OF_FORUM[field.type]).order_by("name", "id").values_list("id", "name")
+            return [(str(id), name) for id, name in rows[:MAX_USERS]]
+        if not target.relation and field.name in self.declaration.choices:
+            return [(value, str(label)) for value, label in self.declaration.choices[field.name]]
         if field.type == FieldType.STATUS:
-            kind = target.relation.resource if target.relation else self.declaration.resource
+            kind = target.relation.resource if target.relation else self.declaration.status_kind
             return [(str(status.id), status_name(status)) for status in account.statuses_of_kind(kind)]
         if field.type == FieldType.BOOLEAN:
             return [("true", _("Yes")), ("false", _("No"))]

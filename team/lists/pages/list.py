@@ -10,9 +10,12 @@ from urllib.parse import parse_qsl, urlencode
 from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
+from accounts.hosts.requests import PageRequest
 from accounts.layout.settings import parse_id
 from core.api.lists import SORT_LIMIT, TOO_MANY_TO_SORT, TooManyToSort
 from core.api.paging import ListPage
@@ -155,15 +158,15 @@ class RecordListPage(FilteredPage):
         rows = [found[id] for id in ids if id in found]
         links = [(field.type, value_in(row, field)) for row in rows for field in fields if field.type in LINKS]
         names = Names.read(self.request.account, self.request.user, links + query.links)
-        return names, [
-            ListRow(
-                row["id"],
-                row[declaration.name_field],
-                self.path_of(row),
-                cells_of(row, fields, names, self.request.account.currency, edit_route=declaration.edit_route),
-            )
-            for row in rows
-        ]
+        currency, edit_route = self.request.account.currency, declaration.edit_route
+        shown = []
+        for row in rows:
+            cells = cells_of(row, fields, names, currency, edit_route=edit_route)
+            for cell in cells:
+                if cell.field.name in declaration.choices:
+                    cell.text = str(dict(declaration.choices[cell.field.name]).get(cell.text, cell.text))
+            shown.append(ListRow(row["id"], row[declaration.name_field], self.path_of(row), cells))
+        return names, shown
 
     def path_of(self, row: ValuesRow) -> str:
         """Return the path of the page of a row."""
@@ -324,3 +327,26 @@ class TaskListPage(RecordListPage):
             (pgettext("tasks", "Done"), urlencode({"closed": "true", "sort": "-completed_at"})),
             (_("All"), ""),
         ]
+
+
+class SuggestionListPage(RecordListPage):
+    """The suggestions of all forums in a table, with the filters, columns and views of the team's lists."""
+
+    declaration = LISTS["suggestion"]
+
+    def standard_views(self) -> list[tuple[str, str]]:
+        return [
+            (pgettext("suggestions", "Open"), urlencode({"closed": "false"})),
+            (_("Mine"), urlencode({"closed": "false", "mine": "true"})),
+            (_("Waiting for an answer"), urlencode({"closed": "false", "answered_at__empty": "true"})),
+            (pgettext("suggestions", "Closed"), urlencode({"closed": "true", "sort": "-updated_at"})),
+            (_("All"), ""),
+        ]
+
+
+def render_table_link(request: PageRequest, parameters: dict[str, object]) -> SafeString | str:
+    """Return the link from the page with suggestions to their table."""
+    if request.user is None or not request.user.is_team or request.address.domain:
+        return ""
+    path = reverse("team-suggestions", query={"closed": "false", "forum_id": str(parameters["forum_id"])})
+    return format_html('<a class="button quiet" href="{}">{}</a>', path, _("Table"))

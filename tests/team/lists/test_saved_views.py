@@ -46,7 +46,7 @@ def test_it_rejects_invalid_input(acme):
         ({"name": " "}, "name", "can't be blank"),
         ({"name": "n" * 61}, "name", "is too long (maximum is 60 characters)"),
         ({"name": "Taken"}, "name", "is the name of another view"),
-        ({"resource": "post"}, "resource", "is not one of client, contact, deal, task, contact_list"),
+        ({"resource": "post"}, "resource", "is not one of client, contact, deal, task, contact_list, suggestion"),
         ({"query": "citty=x"}, "query", "has citty, which is not a filter of this list"),
         ({"query": "discount__after=x"}, "query", "has discount__after, which is not a number"),
         ({"query": "sort=cities"}, "query", "has sort, which is not a column by which the list can be ordered"),
