@@ -1,9 +1,8 @@
 from django.urls import path
 
-from accounts.account.pages import AccountPage, DataPage, LogoPage
+from accounts.account.pages import AccountPage, DataPage
 
 urlpatterns = [
     path("app/account", AccountPage.as_view(), name="accounts-account"),
     path("app/account/data", DataPage.as_view(), name="accounts-data"),
-    path("app/logo/<slug:key>.png", LogoPage.as_view(), name="accounts-logo"),
 ]

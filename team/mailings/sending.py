@@ -20,8 +20,9 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.account.models import Account, Look
+from accounts.account.models import Account
 from accounts.audit.models import record
+from accounts.brand.models import Look
 from accounts.hosts.names import full_name, public_url
 from accounts.mail import sending as mail
 from accounts.mail.sending import (

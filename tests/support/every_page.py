@@ -713,6 +713,7 @@ PAGES = [
     PageCase("app/docs/<slug:slug>", path="/app/docs/guide-forum-api-xml", state="of the guide"),
     PageCase("app/docs/<slug:slug>", path="/app/docs/guide-all-routes", state="of the guide with a table"),
     PageCase("app/account", "alice"),
+    PageCase("app/account/brand", "alice"),
     PageCase("app/account/users", "alice"),
     PageCase(
         "app/account/users",
