@@ -50,8 +50,8 @@ class BrandViewSet(TypedViewSet, JSONViewSet):
     permission_classes = [IsAdminOrTeamReadOnly]
     body_keys: tuple[str, ...] = ("brand",)
     parser_classes = [UploadParser]
-    # Three pictures in Base64.
-    max_body_bytes = 5 * MEBIBYTE
+    # Of a form with three pictures.
+    max_body_bytes = 4 * MEBIBYTE
 
     def retrieve(self, request: APIRequest) -> HttpResponse:
         return Response(self.represent(Branding.objects.get_or_default(self.account)))

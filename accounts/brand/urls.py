@@ -5,7 +5,9 @@ from accounts.brand.pages import BrandPage, ManifestPage, PicturePage, StylePage
 
 urlpatterns = [
     path(
-        "app/account/brand.json", BrandViewSet.as_view({"get": "retrieve", "put": "update", "patch": "update"}), name="accounts-json-brand"
+        "app/account/brand.json",
+        BrandViewSet.as_view({"get": "retrieve", "put": "update", "patch": "update"}),
+        name="accounts-json-brand",
     ),
     path("app/account/brand", BrandPage.as_view(), name="accounts-brand"),
     path("app/logo/<slug:key>.png", PicturePage.as_view(name="logo"), name="accounts-logo"),

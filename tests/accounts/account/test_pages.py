@@ -121,6 +121,8 @@ def test_it_rejects_other_days(acme, days):
     assert acme.json(acme.alice_token).put("/app/account.json", json=body).status_code == 422
     acme.account.refresh_from_db()
     assert acme.account.trash_days == 30
+
+
 def test_a_rejected_address_can_be_tried_again(acme):
     for _ in range(3):
         acme.carol.record_bounce()
