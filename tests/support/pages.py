@@ -13,7 +13,13 @@ from accounts.sessions.cookies import SESSION_COOKIE
 from accounts.sessions.models import Session
 from accounts.users.models import User
 from config.wsgi import application
+from forum.posts.models import Post
+from forum.texts.slugs import post_path
 from tests.support.factories import PASSWORD
+
+
+def path_of_post(post: Post) -> str:
+    return post_path(post.id, post.title)
 
 
 class PageForm(Form):
