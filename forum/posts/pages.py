@@ -47,6 +47,7 @@ from forum.lists.pages.base import (
 )
 from forum.lists.queries import VISITOR_ID, author_filter
 from forum.posts.models import Post
+from forum.posts.structured_data import describe
 from forum.previews.pages import image_url
 from forum.texts.markdown import excerpt, render
 from forum.texts.pages import CreatingTextPage, LongTextFormField, WritingPage
@@ -95,6 +96,7 @@ class PostPage(ForumPage):
             customer_names = [client_name or contact_name for client_name, contact_name in customers]
             names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
         may_comment = user is None or forum.may_be_joined_by(user)
+        image, url = image_url(request, post), base_url(request) + post_path(id, post.title)
         return self.render(
             section="suggestions",
             post=post,
@@ -115,10 +117,10 @@ class PostPage(ForumPage):
             is_followed=user is not None and is_followed(post),
             duplicates=duplicates[:MAX_DUPLICATES],
             more_duplicates=len(duplicates) > MAX_DUPLICATES,
-            image=image_url(request, post),
+            image=image,
+            structured_data=describe(post, post.nick, url=url, image=image) if image and page.number == 1 else "",
             title_of_duplicate=next((title for id, title in duplicates if str(id) == duplicate_id), None),
-            canonical=base_url(request)
-            + post_path(id, post.title, query={"page": page.number} if page.number > 1 else None),
+            canonical=url + (f"?page={page.number}" if page.number > 1 else ""),
             description=excerpt(post.content[:EXCERPT_SOURCE_LENGTH], max_length=DESCRIPTION_LENGTH),
         )
 

@@ -9,6 +9,7 @@ from accounts.sessions.models import Session
 from tests.support.codes import code_in_letter, wrong
 from tests.support.factories import make_post
 from tests.support.membership import add
+from tests.support.pages import path_of_post
 from tests.support.people import (
     HeldRequests,
     at,
@@ -101,7 +102,7 @@ def test_voting_for_a_search_result(acme, browse):
     sign_in(page, acme.carol)
     expect(page.get_by_text("Vote for this suggestion?")).to_be_visible()
     page.get_by_role("button", name="Vote", exact=True).click()
-    expect(page).to_have_url(at(f"/app/posts/{post.id}"))
+    expect(page).to_have_url(at(path_of_post(post)))
     expect(messages_on(page)).to_have_text("You have voted for “A dark theme for the evening”.")
     expect(count_of(page, post)).to_have_text("1")
     # Remove the vote again.
@@ -221,7 +222,7 @@ def test_a_first_suggestion_and_comment_with_a_code(acme, browse):
     expect(page.get_by_label("Code from the e-mail")).to_be_focused()
     page.keyboard.type(code_in_letter())
     page.locator("#code button").click()
-    expect(page).to_have_url(at(f"/app/posts/{post.id}"))
+    expect(page).to_have_url(at(path_of_post(post)))
     expect(page.get_by_label("Your comment")).to_be_in_viewport()
     page.get_by_label("Your comment").fill("It would help my eyes.")
     page.get_by_role("button", name="Comment", exact=True).click()
@@ -279,5 +280,5 @@ def test_signing_up_and_posting(acme, browse):
     expect(messages_on(page)).to_have_text("Thank you! Your suggestion is posted.")
     expect(page.get_by_role("heading", level=1)).to_have_text("Opening hours on the first page")
     [post] = acme.account.posts.all()
-    expect(page).to_have_url(at(f"/app/posts/{post.id}"))
+    expect(page).to_have_url(at(path_of_post(post)))
     assert (post.user.login, post.user.role) == ("erin", "member")
