@@ -132,6 +132,16 @@ def test_it_rejects_other_links(link):
         check_links([dict(zip(("label", "url"), link, strict=True))])
 
 
+def test_a_form_may_have_several_large_pictures(acme):
+    noise = BytesIO()
+    Image.effect_noise((1100, 800), 80).save(noise, "PNG")
+    assert 700_000 < len(noise.getvalue()) <= MAX_PICTURE_BYTES
+    form = acme.page(acme.alice).get("/app/account/brand").forms["brand"]
+    for name in ("logo", "icon", "share_image"):
+        form[name] = Upload("noise.png", noise.getvalue(), "image/png")
+    assert len(form.submit("do").follow().html.select("#brand img")) == 3
+
+
 def test_a_form_with_an_error_keeps_what_was_typed(acme):
     form = acme.page(acme.alice).get("/app/account/brand").forms["brand"]
     form["header_links"] = "Help https://help.example.com\nhttps://no.label.example"
