@@ -17,6 +17,7 @@ from bench.data import (
     WORDS,
     pick_word,
 )
+from forum.texts.slugs import slug_of
 
 # A placeholder in a body for a value that is unique to each request.
 UNIQUE = "@unique@"
@@ -109,10 +110,17 @@ def pages(data_set: dict) -> list[Case]:
         ids = range(data_set[first or f"first_{kind}"], data_set[f"last_{kind}"] + 1)
         return tuple(path.format(id) for id in generator.sample(ids, min(20, len(ids))))
 
+    def with_title(path: str) -> str:
+        n = int(path.rpartition("/")[2]) - data_set["first_post"] + 1
+        # The title of the SQL in `data.POST`.
+        return f"{path}-{slug_of(pick_word('verbs', 9176, n) + ' ' + pick_word('things', 6151, n))}"
+
     found = {name: tuple(f"/app/find?q={quote(text)}" for text in texts) for name, texts in searches(data_set).items()}
     paths: dict[str, tuple[str, ...]] = {
         "forum home": ("/",),
-        "suggestion, 20 comments": sample_paths("/app/posts/{}", "post", first="first_commented"),
+        "suggestion, 20 comments": tuple(
+            map(with_title, sample_paths("/app/posts/{}", "post", first="first_commented"))
+        ),
         "clients": ("/app/clients",),
         "clients, page 400": ("/app/clients?page=400",),
         "clients by a text": (f"/app/clients?city={quote(WORDS['cities'][0])}&sort=name",),

@@ -918,7 +918,13 @@ CREATE TABLE public.accounts_branding (
     account_id bigint NOT NULL,
     accent character varying(255) NOT NULL,
     logo bytea,
-    logo_key character varying(255)
+    logo_key character varying(255),
+    header_links jsonb DEFAULT '[]'::jsonb NOT NULL,
+    icon bytea,
+    icon_key character varying(255),
+    share_image bytea,
+    share_image_key character varying(255),
+    shows_powered_by boolean DEFAULT true NOT NULL
 );
 ALTER TABLE ONLY public.accounts_branding ALTER COLUMN account_id SET (n_distinct=2);
 

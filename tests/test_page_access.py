@@ -51,7 +51,12 @@ FOR_ANYONE = {
     "app/unsubscribe",
     "app/erasure",
     "app/unsubscribe/customer",
+    # Of every page, and in e-mails.
     "app/logo/<slug:key>.png",
+    "app/brand/icon/<slug:key>.png",
+    "app/brand/share/<slug:key>.jpg",
+    "app/brand/<slug:key>.css",
+    "app/manifest.webmanifest",
     # As what it is attached to. `tests/accounts/attachments` asks each kind of readers.
     "app/attachments/<id:id>/<str:name>",
     # Fragments of the page of a new suggestion: a visitor only learns that the session has ended.

@@ -360,7 +360,7 @@ PAGES = {
     "/app/roadmap": 70,
     "/app/roadmap?status=new": 30,
     # The tasks of bob are looked up for the menu.
-    "/app/posts/200002": 15,
+    "/app/posts/200002-title-c81e728d9d4c2f636f067f89cc14862c": 15,
     "/app/feed.atom?order=top": 30,
     "/sitemap.xml": 1000,
 }

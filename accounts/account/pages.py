@@ -1,4 +1,4 @@
-"""The settings page of the account: its name, its defaults, and its look in e-mails."""
+"""The settings pages of the account: its name and defaults, how long data are kept, and exchange rates."""
 
 from decimal import Decimal
 from typing import Any
@@ -7,17 +7,17 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.forms import BoundField
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import HttpResponse, QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.exchange_rates import RatesUnavailable, check_rates, fetch_euro_rates
-from accounts.account.models import Account, Branding
-from accounts.hosts.requests import PageRequest, UserRequest
-from accounts.layout.forms import ColorInput, Form, LongSelect, time_zone_choices
+from accounts.account.models import Account
+from accounts.hosts.requests import UserRequest
+from accounts.layout.forms import Form, LongSelect, time_zone_choices
 from accounts.layout.settings import SettingsPage
 from core.numbers import CURRENCIES
-from core.pages.base import Page, redirect
+from core.pages.base import redirect
 from core.pages.formatting import date_text, number_text
 from core.pages.number_fields import TypedNumberField
 
@@ -73,34 +73,12 @@ class AccountForm(Form):
         return currency
 
 
-class BrandingForm(Form):
-    id_format = "branding-%s"
-
-    accent = forms.CharField(
-        label=_("Accent colour"),
-        widget=ColorInput(),
-        help_text=_("Of the buttons in your e-mails. It has to be visible on white and on dark backgrounds."),
-    )
-    logo = forms.FileField(
-        label=_("Logo"),
-        required=False,
-        widget=forms.FileInput(attrs={"accept": "image/png,image/jpeg"}),
-        help_text=_("A PNG or JPEG of up to 512 KiB. E-mails show it 40 pixels high."),
-    )
-    removes_logo = forms.BooleanField(label=_("Remove the logo"), required=False)
-
-    def __init__(self, *submitted: Any, branding: Branding) -> None:
-        super().__init__(*submitted, initial={"accent": branding.accent})
-        if not branding.logo_key:
-            del self.fields["removes_logo"]
-
-
 class AccountPage(SettingsPage):
     """The first page of the settings: the account itself."""
 
     template_name = "accounts/account/account.html"
     part = "account"
-    actions = {"save": "save", "branding": "save_branding"}
+    actions = {"save": "save"}
 
     def check_access(self) -> HttpResponse | None:
         user = self.request.user
@@ -109,31 +87,11 @@ class AccountPage(SettingsPage):
             return redirect("accounts-tokens")
         return super().check_access()
 
-    def show(self, form: Form, branding_form: Form | None = None) -> HttpResponse:
-        branding = Branding.objects.get_or_default(self.request.account)
-        return self.render(
-            form=form,
-            branding_form=branding_form or BrandingForm(branding=branding),
-            branding=branding,
-            address=f"{self.request.account.prefix}.{settings.BASE_DOMAIN}",
-        )
+    def show(self, form: Form) -> HttpResponse:
+        return self.render(form=form, address=f"{self.request.account.prefix}.{settings.BASE_DOMAIN}")
 
     def get(self, request: UserRequest) -> HttpResponse:
         return self.show(AccountForm(account=request.account))
-
-    def save_branding(self, request: UserRequest) -> HttpResponse:
-        account = request.account
-        form = BrandingForm(request.POST, request.FILES, branding=Branding.objects.get_or_default(account))
-
-        def act() -> None:
-            values = form.cleaned_data
-            logo = values["logo"].read() if values["logo"] else None
-            Branding.change(account, accent=values["accent"], logo=logo, removes_logo=bool(values.get("removes_logo")))
-
-        if not form.is_valid() or not self.submit_form(form, act):
-            return self.show(AccountForm(account=account), form)
-        messages.success(request, gettext("The look of your e-mails is saved."))
-        return redirect("accounts-account")
 
     def save(self, request: UserRequest) -> HttpResponse:
         account = request.account
@@ -252,14 +210,3 @@ class RatesPage(SettingsPage):
         }
         self.perform(lambda: request.account.take_euro_rates(day, values), success_message=message)
         return redirect("accounts-rates")
-
-
-class LogoPage(Page):
-    """The logo of an account, for its e-mails and pages. The key is derived from the content, so the response never changes."""
-
-    def get(self, request: PageRequest, key: str) -> HttpResponse:
-        row = Branding.objects.filter(account_id=request.account.id, logo_key=key).first()
-        if row is None or row.logo is None:
-            raise Http404
-        headers = {"Cache-Control": "public, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"}
-        return HttpResponse(bytes(row.logo), content_type="image/png", headers=headers)

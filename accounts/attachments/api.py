@@ -1,11 +1,7 @@
 """Attachments in the Account API (JSON)."""
 
-import base64
-import binascii
-from io import BytesIO
-from typing import IO, Any, cast
+from typing import Any, cast
 
-from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from rest_framework.request import Request
@@ -16,7 +12,8 @@ from accounts.attachments.holders import holders
 from accounts.attachments.models import Attachment, AttachmentQuerySet, find_row, signed_path
 from accounts.attachments.uploading import MAX_FORM_BYTES, upload
 from accounts.hosts.api import APIRequest, TypedViewSet
-from core.api.fields import ChoiceField, IntegerField, TextField, WireField
+from core.api.fields import ChoiceField, IntegerField, TextField
+from core.api.files import FileField
 from core.api.lists import Paged
 from core.api.serializers import ResourceSerializer, WireSerializer, declared_fields, format_time
 from core.api.views import JSONViewSet
@@ -31,23 +28,6 @@ from core.openapi.values import BASE64_PATTERN, COUNT, ID, NAME, TIME, JSONSchem
 # The texts of resources that are not their only one.
 PARTS = sorted({part for holder in holders.values() for part in holder.parts if part})
 WITHOUT_PARTS = [key for key, holder in holders.items() if holder.parts == ("",)]
-
-
-class FileField(WireField):
-    """A file of a form, or the content in Base64."""
-
-    default_error_messages = {"base64": "is neither a file of a form nor Base64"}
-
-    def to_internal_value(self, data: object) -> IO[bytes]:
-        if isinstance(data, UploadedFile):
-            return cast("IO[bytes]", data)
-        try:
-            content = base64.b64decode(str(data), validate=True) if isinstance(data, str) else None
-        except (binascii.Error, ValueError):
-            content = None
-        if content is None:
-            self.fail("base64")
-        return BytesIO(content)
 
 
 class HolderSerializer(WireSerializer):

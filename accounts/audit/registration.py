@@ -9,7 +9,6 @@ from core.rows.trash import erased
 
 register("account", _("Account"), *CRUD)
 register("address", _("Address"), *CRUD, "proven", "lapsed")
-register("branding", _("Look of e-mails"), *CRUD)
 register("data", _("Data"), "recounted", "links_proposed")
 register("export", _("Export"), "started")
 register("group", _("Group"), *CRUD)

@@ -17,7 +17,8 @@ from django.utils.text import Truncator
 from django.utils.translation import gettext
 from django.utils.translation import gettext as _
 
-from accounts.account.models import Account, Look
+from accounts.account.models import Account
+from accounts.brand.models import Look
 from accounts.hosts.requests import PageRequest
 from core.http.throttling import HOUR, client_address_of
 from core.jobs.registry import PermanentError, RetryDelays, job, register_queue

@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0013_oidc_domain_checks"),
+        ("accounts", "0014_brand"),
     ]
 
     operations = [

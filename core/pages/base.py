@@ -106,7 +106,7 @@ class Page(View):
         return error_response(request, 405, headers={"Allow": ", ".join(methods)})
 
     def render(self, template: str | None = None, *, http_status: int = 200, **context: object) -> HttpResponse:
-        context = {"indexed": self.indexed} | context
+        context = {"indexed": self.indexed, "is_of_forum": self.is_of_forum} | context
         return render(self.request, template or self.template_name, context, status=http_status)
 
     def render_form(self, form: BaseForm, template: str | None = None, **context: object) -> HttpResponse:

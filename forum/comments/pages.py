@@ -31,6 +31,7 @@ from forum.forums.pages.base import ForumPage, PostNotFound
 from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
 from forum.lists.pages.base import PostMerged, find_post, lock_post, visible_posts
 from forum.texts.pages import CreatingTextPage, LongTextFormField, WritingPage
+from forum.texts.slugs import post_path
 
 if TYPE_CHECKING:
     from forum.posts.models import Post
@@ -148,7 +149,7 @@ class CommentPage(CreatingTextPage):
     def path_of(self, post: "Post", comment: Comment) -> str:
         """Return the path of a new comment, which is on the last page of comments."""
         query = {"page": "last"} if post.comment_count_for(self.request.user) > COMMENTS_PER_PAGE else None
-        return reverse("forum-post", args=[post.id], query=query, fragment=f"comment-{comment.id}")
+        return post_path(post.id, post.title, query=query, fragment=f"comment-{comment.id}")
 
     def show(self, form: Form, *, id: int, **context: Any) -> HttpResponse:  # type: ignore[override]  # needs the post
         """Return only the form if htmx asks, which replaces the form in place. Otherwise return a page."""
@@ -163,7 +164,7 @@ class CommentPage(CreatingTextPage):
 MAX_VERSIONS = 50
 
 
-def path_of_comments(request: ForumRequest, post: "Post", comment: Comment | None, fragment: str | None = None) -> str:
+def path_of_comments(request: ForumRequest, post: "Post", comment: Comment | None, fragment: str = "") -> str:
     """Return the path of the post, with the page of its comments that has the comment, or had it before the comment was deleted."""
     page, last = 1, ceil(post.comment_count_for(request.user) / COMMENTS_PER_PAGE)
     if comment is not None and last > 1:
@@ -171,7 +172,7 @@ def path_of_comments(request: ForumRequest, post: "Post", comment: Comment | Non
         comments = request.account.comments.filter(earlier, post_id=post.id).visible_to(request.user)
         # The deleted comment may have been the only one of the last page.
         page = min(comments.count() // COMMENTS_PER_PAGE + 1, last)
-    return reverse("forum-post", args=[post.id], query={"page": page} if page > 1 else None, fragment=fragment)
+    return post_path(post.id, post.title, query={"page": page} if page > 1 else None, fragment=fragment)
 
 
 class CommentLink(ForumPage):
@@ -297,7 +298,7 @@ class DeleteCommentPage(ForumPage):
         except PostMerged as merged:
             message = _("That suggestion was merged into this one in the meantime. You can delete the comment here.")
             messages.error(request, message)
-            return redirect("forum-post", merged.original.id)
+            return redirect(post_path(merged.original.id, merged.original.title))
         if comment is None:
             messages.error(request, _("That comment is no longer here."))
         else:

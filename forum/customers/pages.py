@@ -9,7 +9,6 @@ from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet, Value
 from django.http import HttpResponse
-from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -34,6 +33,7 @@ from forum.team_tools.pages import (
     normalize_text,
     serializer_context,
 )
+from forum.texts.slugs import post_path
 
 MAX_VOTES = 100
 # The fields of the form that are fields of the suggestion.
@@ -204,7 +204,7 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
         if post is None:
             return self.show(form, customer)
         messages.success(request, _("The suggestion is added."))
-        return redirect("forum-post", post.id)
+        return redirect(post_path(post.id, post.title))
 
     def creation(self, form: forms.BaseForm, customer: Customer) -> Creation[Post]:
         request = self.request
@@ -225,7 +225,7 @@ class NewPostOnBehalfPage(CreatingPage, ResubmittableTeamPage):
         return Creation(
             create=lambda: self.make(form.cleaned_data, customer),
             rows=self.posts.live().locked().filter(duplicate_from_id=None),
-            path=lambda post: reverse("forum-post", args=[post.id]),
+            path=lambda post: post_path(post.id, post.title),
             saved=saved,
             change=change,
             choices=choices,

@@ -15,6 +15,7 @@ from forum.follows.models import Follow
 from forum.forums.pages.base import ForumPage
 from forum.forums.requests import ForumUserRequest
 from forum.lists.pages.base import PostMerged, lock_post
+from forum.texts.slugs import post_path
 
 if TYPE_CHECKING:
     from forum.posts.models import Post
@@ -41,7 +42,7 @@ class FollowPage(ForumPage):
         except PostMerged as merged:
             message = _("That suggestion was merged into this one in the meantime. You can follow it here.")
             messages.error(request, message)
-            return redirect("forum-post", merged.original.id)
+            return redirect(post_path(merged.original.id, merged.original.title))
         message = _("You follow “%(title)s”.") if follows else _("You no longer follow “%(title)s”.")
         messages.success(request, message % {"title": post.title})
         return redirect(reverse("forum-post", args=[id], fragment="follow"))

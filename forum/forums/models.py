@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from accounts.audit.models import Audited
+from accounts.brand.pictures import MAKERS
 from accounts.hosts.models import Host
 from accounts.users.models import User
 from accounts.users.names import check_visible, looks_like_any
@@ -322,7 +323,9 @@ def _forum_with_account(account_id: int, id: int) -> models.QuerySet[models.Mode
     forums = Forum.objects.filter(account_id=account_id)
     closed = forums.exclude(access__in=membership.READABLE)
     annotations = {"has_siblings": Exists(forums.exclude(id=id)), "has_closed_forums": Exists(closed)}
-    return Account(id=account_id).forums.filter(id=id).annotate(**annotations).select_related("account")[:1]
+    pictures = (f"account__branding__{name}" for name in MAKERS)
+    forums = Account(id=account_id).forums.filter(id=id).annotate(**annotations)
+    return forums.select_related("account__branding").defer(*pictures)[:1]
 
 
 @prepared(account_id=int, forum_id=int)

@@ -215,8 +215,8 @@ WITH category AS (
 )
 (SELECT NULL::bigint, name, NULL::timestamptz FROM category ORDER BY position, id)
 UNION ALL
-(SELECT newest.id, NULL, newest.updated_at FROM category CROSS JOIN LATERAL (
-    SELECT id, created_at, updated_at FROM forum_post
+(SELECT newest.id, newest.title, newest.updated_at FROM category CROSS JOIN LATERAL (
+    SELECT id, title, created_at, updated_at FROM forum_post
     WHERE account_id = category.account_id AND category_id = category.id AND visibility = %s
     ORDER BY created_at DESC, id DESC LIMIT %s
 ) AS newest ORDER BY newest.created_at DESC, newest.id DESC LIMIT %s)
@@ -224,7 +224,7 @@ UNION ALL
 
 
 def sitemap_entries(account_id: int, forum_id: int, *, limit: int) -> list[tuple[Any, ...]]:
-    """Return (None, name, None) for each category of a forum, then (id, None, updated_at) for its newest open posts.
+    """Return (None, name, None) for each category of a forum, then (id, title, updated_at) for its newest open posts.
 
     A forum that not everyone may read has no entries.
     """

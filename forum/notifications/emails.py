@@ -11,7 +11,8 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from accounts.account.models import Account, Look
+from accounts.account.models import Account
+from accounts.brand.models import Look
 from accounts.hosts.names import full_name, public_url
 from accounts.mail.sending import (
     MAIL_QUEUE,

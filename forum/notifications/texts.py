@@ -11,6 +11,7 @@ from accounts.statuses.models import status_name
 from forum.activities.models import Activity
 from forum.notifications.models import Notification, NotificationReason, note_source
 from forum.texts.markdown import as_plain_text, excerpt, truncate, with_base_url
+from forum.texts.slugs import post_path
 
 Kind = Activity.Kind
 MAX_EXCERPT_LENGTH = 300
@@ -109,8 +110,8 @@ def path_of(notification: Notification) -> str:
     if activity.comment_id is not None:
         # The link redirects to the right page of comments, which is looked up only when somebody opens the link.
         return reverse("forum-comment", args=[activity.post_id, activity.comment_id])
-    fragment = "response" if activity.kind == Kind.RESPONSE else None
-    return reverse("forum-post", args=[activity.post_id], fragment=fragment)
+    fragment = "response" if activity.kind == Kind.RESPONSE else ""
+    return post_path(activity.post.id, activity.post.title, fragment=fragment)
 
 
 def is_of_task(activity: Activity) -> bool:

@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
 from django.db.models import Exists, F, Model, OuterRef, QuerySet, Subquery
-from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpResponse, HttpResponsePermanentRedirect, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -47,9 +47,11 @@ from forum.lists.pages.base import (
 )
 from forum.lists.queries import VISITOR_ID, author_filter
 from forum.posts.models import Post
+from forum.posts.structured_data import describe
 from forum.previews.pages import image_url
 from forum.texts.markdown import excerpt, render
 from forum.texts.pages import CreatingTextPage, LongTextFormField, WritingPage
+from forum.texts.slugs import post_path, slug_of
 
 # The length of the description for search engines, in characters.
 DESCRIPTION_LENGTH = 160
@@ -62,13 +64,18 @@ class PostPage(ForumPage):
 
     template_name = "forum/posts/post.html"
 
-    def get(self, request: ForumRequest, id: int) -> HttpResponse:
+    def get(self, request: ForumRequest, id: int, slug: str = "") -> HttpResponse:
         account, forum, user = request.account, request.forum, request.user
         is_team = user is not None and user.is_team
         post = self.find(id)
         if post.duplicate_from_id is not None and not (is_team and request.GET.get("original") == "0"):
             # The original names the duplicate by the query. A message would set a cookie for every reader.
             return HttpResponseRedirect(reverse("forum-post", args=[post.duplicate_from_id], query={"from": id}))
+        if slug != slug_of(post.title):
+            # Former titles, and the id alone, lead here too. Caches must not keep this: a title may change back.
+            query = request.META["QUERY_STRING"]
+            path = post_path(id, post.title) + (f"?{query}" if query else "")
+            return HttpResponsePermanentRedirect(path, headers={"Cache-Control": "private, no-store"})
         comment_count = post.comment_count_for(user)
         last = max(1, ceil(comment_count / COMMENTS_PER_PAGE))
         page = self.read_page(size=COMMENTS_PER_PAGE, last=last)
@@ -89,6 +96,7 @@ class PostPage(ForumPage):
             customer_names = [client_name or contact_name for client_name, contact_name in customers]
             names = (names[: max(MAX_VOTERS - len(customer_names), MAX_VOTERS // 2)] + customer_names)[:MAX_VOTERS]
         may_comment = user is None or forum.may_be_joined_by(user)
+        image, url = image_url(request, post), base_url(request) + post_path(id, post.title)
         return self.render(
             section="suggestions",
             post=post,
@@ -110,10 +118,10 @@ class PostPage(ForumPage):
             is_followed=user is not None and is_followed(post),
             duplicates=duplicates[:MAX_DUPLICATES],
             more_duplicates=len(duplicates) > MAX_DUPLICATES,
-            image=image_url(request, post),
+            image=image,
+            structured_data=describe(post, post.nick, url=url, image=image) if image and page.number == 1 else "",
             title_of_duplicate=next((title for id, title in duplicates if str(id) == duplicate_id), None),
-            canonical=base_url(request)
-            + reverse("forum-post", args=[id], query={"page": page.number} if page.number > 1 else None),
+            canonical=url + (f"?page={page.number}" if page.number > 1 else ""),
             description=excerpt(post.content[:EXCERPT_SOURCE_LENGTH], max_length=DESCRIPTION_LENGTH),
         )
 
@@ -349,7 +357,7 @@ class NewPostPage(CreatingTextPage):
         else:
             message = _("Thank you! Your suggestion is posted.")
         messages.success(request, message)
-        return redirect("forum-post", post.id)
+        return redirect(post_path(post.id, post.title))
 
     def creation(self, form: NewPostForm) -> Creation[Post]:
         request = cast(ForumUserRequest, self.request)
@@ -369,7 +377,7 @@ class NewPostPage(CreatingTextPage):
         return Creation(
             create=create,
             rows=visible_posts(request).locked().filter(duplicate_from_id=None),
-            path=lambda post: reverse("forum-post", args=[post.id]),
+            path=lambda post: post_path(post.id, post.title),
             saved=EditPostForm.initial_values,
             change=change,
         )
@@ -443,7 +451,7 @@ class EditPage(WritingPage):
         if not post.approved and not request.user.is_team:
             message = _("Saved. It is waiting for approval: until then, only you and the team can see it.")
         messages.success(request, message)
-        return redirect("forum-post", id)
+        return redirect(post_path(post.id, post.title))
 
 
 class DeletePage(ForumPage):

@@ -22,6 +22,7 @@ urlpatterns = [
     # The Account API serves the list of tasks at its root, too.
     path("app.json", TaskViewSet.as_view(LIST), name="forum-json-tasks-root"),
     path("app/posts/<id:id>", pages.PostPage.as_view(), name="forum-post"),
+    path("app/posts/<id:id>-<slug:slug>", pages.PostPage.as_view(), name="forum-post-titled"),
     path("app/posts/new", pages.NewPostPage.as_view(), name="forum-post-new"),
     path("app/posts/similar", pages.SimilarPart.as_view(), name="forum-post-similar"),
     path("app/posts/<id:id>/edit", pages.EditPage.as_view(), name="forum-post-edit"),

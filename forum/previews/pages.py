@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.utils.translation import get_language, ngettext
 from PIL import Image, ImageDraw, ImageFont
 
+from accounts.brand.models import Branding
 from accounts.statuses.models import status_name
 from core.http import throttling
 from core.pages.base import base_url
@@ -57,6 +58,7 @@ class Preview(NamedTuple):
     color: str
     forum: str
     language: str
+    accent: str
 
     @property
     def digest(self) -> str:
@@ -66,7 +68,9 @@ class Preview(NamedTuple):
 
 def preview_of(forum: Forum, post: "Post") -> Preview:
     status, language = post.status, get_language() or ""
-    return Preview(post.title, post.votes_cache, status_name(status), status.color or "", forum.name, language)
+    branding = Branding.loaded(forum.account)
+    accent = branding.light.accent if branding.style_key else ACCENT
+    return Preview(post.title, post.votes_cache, status_name(status), status.color or "", forum.name, language, accent)
 
 
 def image_url(request: ForumRequest, post: "Post") -> str | None:
@@ -150,7 +154,7 @@ def draw(preview: Preview) -> bytes:
     """Return the picture as a PNG. The active language has to be that of the preview."""
     image = Image.new("RGB", (WIDTH, HEIGHT), BACKGROUND)
     canvas = ImageDraw.Draw(image)
-    canvas.rectangle((0, 0, WIDTH, 16), fill=ACCENT)
+    canvas.rectangle((0, 0, WIDTH, 16), fill=preview.accent)
     canvas.text((MARGIN, 68), drawable(preview.forum, MAX_NAME_LENGTH), font=load_font(34), fill=SOFT)
     title = drawable(preview.title, MAX_TITLE_LENGTH) or drawable(preview.forum, MAX_NAME_LENGTH)
     size = 66 if len(title) <= 60 else 54
@@ -161,7 +165,9 @@ def draw(preview: Preview) -> bytes:
     canvas.line((MARGIN, HEIGHT - 160, WIDTH - MARGIN, HEIGHT - 160), fill=LINE, width=3)
     votes = ngettext("%(n)d vote", "%(n)d votes", preview.votes) % {"n": preview.votes}
     bold = load_font(42, bold=True)
-    canvas.text((MARGIN, baseline), f"▲ {votes}" if has_glyph("▲") else votes, font=bold, fill=ACCENT, anchor="ls")
+    canvas.text(
+        (MARGIN, baseline), f"▲ {votes}" if has_glyph("▲") else votes, font=bold, fill=preview.accent, anchor="ls"
+    )
     status = drawable(preview.status, MAX_NAME_LENGTH)
     plain = load_font(38)
     [status] = wrap(status, plain, WIDTH // 2, 1) or [""]

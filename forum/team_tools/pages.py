@@ -31,6 +31,7 @@ from forum.lists.queries import PostQuerySet
 from forum.lists.whole_forum import ForumList
 from forum.posts.api import PostSerializer
 from forum.posts.models import Post
+from forum.texts.slugs import post_path
 
 # The number of search results.
 MAX_FOUND = 10
@@ -427,7 +428,7 @@ class MergePostPage(ForumTeamPage):
 
         success_message = _("“%(title)s” is merged into this suggestion.") % {"title": post.title}
         if self.perform(act, success_message=success_message):
-            return redirect("forum-post", original.id)
+            return redirect(post_path(original.id, original.title))
         return redirect("forum-post-merge", id)
 
     def undo(self, request: ForumUserRequest, id: int) -> HttpResponse:

@@ -25,6 +25,7 @@ from forum.forums.limits import limit_new_member
 from forum.forums.pages.base import ForumPage, PostNotFound, only_members_message
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.pages.base import PostMerged, find_post
+from forum.texts.slugs import post_path
 
 if TYPE_CHECKING:
     from forum.posts.models import Post
@@ -84,14 +85,14 @@ class VotePage(ForumPage):
             return self.render("forum/votes/vote.html", post=post, voted={id} if casts_vote else set())
         message = _("You have voted for “%(title)s”.") if casts_vote else _("Your vote for “%(title)s” is withdrawn.")
         messages.success(request, message % {"title": post.title})
-        return redirect(self.path_after_vote(id))
+        return redirect(self.path_after_vote(post))
 
-    def path_after_vote(self, id: int) -> str:
+    def path_after_vote(self, post: "Post") -> str:
         """Return the path of the page on which the button was clicked, or of the post if that page was only a step to the vote."""
-        post_path = reverse("forum-post", args=[id])
-        path = referring_path(request=self.request, default=post_path)
-        steps = (reverse("forum-post-new"), reverse("forum-post-vote", args=[id]), reverse("accounts-sign-in"))
-        return post_path if urlsplit(path).path in steps else f"{path.partition('#')[0]}#vote-{id}"
+        default = post_path(post.id, post.title)
+        path = referring_path(request=self.request, default=default)
+        steps = (reverse("forum-post-new"), reverse("forum-post-vote", args=[post.id]), reverse("accounts-sign-in"))
+        return default if urlsplit(path).path in steps else f"{path.partition('#')[0]}#vote-{post.id}"
 
     def direct_to(self, original: "Post") -> HttpResponse:
         """Return a response that tells the user to vote for the original, because the post was merged into it."""
@@ -100,7 +101,7 @@ class VotePage(ForumPage):
             response.headers["HX-Retarget"], response.headers["HX-Reswap"] = "#messages", "innerHTML"
             return response
         messages.error(self.request, _("That suggestion was merged into this one in the meantime. You can vote here."))
-        return redirect("forum-post", original.id)
+        return redirect(post_path(original.id, original.title))
 
 
 class FirstVoteStep(ForumPage):
@@ -183,7 +184,7 @@ class FirstVoteCodePage(FirstVoteStep, CodePage):
         except PostMerged as merged:
             message = _("That suggestion was merged into this one in the meantime. You can vote here.")
             messages.error(self.request, message)
-            return redirect("forum-post", merged.original.id)
+            return redirect(post_path(merged.original.id, merged.original.title))
         message = _("You have voted for “%(title)s”.") % {"title": post.title}
         messages.success(self.request, message if is_new else _("You have already voted for this."))
         return redirect("forum-post", id)

@@ -16,7 +16,9 @@ from django.contrib.auth.hashers import make_password
 from django.db import DataError, IntegrityError, connection, transaction
 from django.utils import timezone
 
-from accounts.account.models import Account, Branding
+from accounts.account.models import Account
+from accounts.brand.models import Branding
+from accounts.brand.pictures import MAKERS
 from accounts.hosts.models import Host
 from accounts.tags.models import TagCount, count_tags
 from accounts.users.models import User
@@ -282,8 +284,11 @@ class ArchiveImport:
 
     def change_branding(self, _archived: ArchivedFile, batch: Sequence[ArchivedLine]) -> None:
         for line in batch:
-            logo = bytes.fromhex(line.row["logo"].removeprefix("\\x")) if line.row.get("logo") else None
-            Branding.change(self.account, accent=line.row["accent"], logo=logo)
+            pictures = {name: line.row[name] for name in MAKERS if line.row.get(name)}
+            contents = {name: bytes.fromhex(text.removeprefix("\\x")) for name, text in pictures.items()}
+            # Archives of earlier versions have fewer columns.
+            others = {name: value for name, value in line.row.items() if name not in MAKERS}
+            Branding.change(self.account, **others, **contents)
 
     # After the rows
 

@@ -139,7 +139,7 @@ TABLES: dict[str, ArchivedTable] = {
     ),
     # The bytes are in the files `files/<id>`. A file that expires belongs to a task of this installation.
     "files": ArchivedTable("core.StoredFile", {OWN: "key expires_at is_counted"}, where="row.expires_at IS NULL"),
-    "branding": ArchivedTable("accounts.Branding", {DERIVED: "logo_key"}),
+    "branding": ArchivedTable("accounts.Branding", {DERIVED: "logo_key icon_key share_image_key"}),
     "groups": ArchivedTable("accounts.Group"),
     "users": ArchivedTable(
         "accounts.User",

@@ -20,8 +20,9 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from accounts.account.models import Account, Look
+from accounts.account.models import Account
 from accounts.audit.models import record
+from accounts.brand.models import Look
 from accounts.hosts.names import full_name, public_url
 from accounts.mail import sending as mail
 from accounts.mail.sending import (
@@ -41,6 +42,7 @@ from crm.resources.models import blocked_addresses, stop_contact
 from forum.notifications.emails import Sender, message_id, senders_of
 from forum.posts.models import Post
 from forum.texts.markdown import render
+from forum.texts.slugs import post_path
 from team.mailings.models import Message, MessageRecipient
 from team.timeline.models import TimelineEntry
 
@@ -143,7 +145,7 @@ class MessageContent:
         senders = senders_of(account)
         sender = senders.get(post.forum_id, senders[None])
         is_public = account.posts.visible_to(None).filter(id=post.id).exists()
-        url = public_url(sender.host) + reverse("forum-post", args=[post.id]) if is_public else ""
+        url = public_url(sender.host) + post_path(post.id, post.title) if is_public else ""
         look = Look.read(account, name=sender.name, host=sender.host)
         return cls(account, sender, look, mail.single_line(subject), text, url)
 

@@ -17,6 +17,7 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.db.text import is_xml_text
 from core.search.queries import search_several, search_transaction
+from forum.texts.slugs import post_path
 
 # The number of results of each group: on the page and in JSON, and while the user types.
 MAX_FOUND, MAX_SUGGESTED = 8, 5
@@ -44,6 +45,8 @@ class FoundRow:
 
     @property
     def path(self) -> str:
+        if self.group.name == "suggestions":
+            return post_path(self.id, self.name)
         return reverse(self.group.route, args=[self.id])
 
 

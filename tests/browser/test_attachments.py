@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client
 from tests.support.jobs import run_jobs
+from tests.support.pages import path_of_post
 from tests.support.people import at
 from tests.support.pictures import picture
 
@@ -47,7 +48,7 @@ def test_it_works(acme, browse):
     expect_picture(page.locator("#writing-preview"), "image.png")
     page.get_by_role("button", name="Post", exact=True).click()
     post = acme.account.posts.get()
-    page.wait_for_url(at(f"/app/posts/{post.id}"))
+    page.wait_for_url(at(path_of_post(post)))
     run_jobs()
     visitor = browse(width=390)
     visitor.goto(f"/app/posts/{post.id}")
@@ -85,7 +86,7 @@ def test_without_javascript(acme, browse):
     page.get_by_label("Files").set_input_files([{"name": "a.png", "mimeType": "image/png", "buffer": SCREENSHOT}])
     page.get_by_role("button", name="Post", exact=True).click()
     post = acme.account.posts.get()
-    page.wait_for_url(at(f"/app/posts/{post.id}"))
+    page.wait_for_url(at(path_of_post(post)))
     visitor = browse(javascript=False)
     visitor.goto(f"/app/posts/{post.id}")
     expect(visitor.get_by_role("img", name="a.png")).to_be_visible()

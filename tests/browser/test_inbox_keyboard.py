@@ -8,6 +8,7 @@ from forum.posts.models import Post
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_post
 from tests.support.operating import tab_to
+from tests.support.pages import path_of_post
 from tests.support.people import at, messages_on
 
 
@@ -57,7 +58,7 @@ def test_shortcuts_empty_the_inbox(acme, posts, browse):
             keyboard.press(key)
         expect(page.get_by_role("link", name="Idea 0")).to_be_focused()
         keyboard.press("Enter")
-        expect(page).to_have_url(at(f"/app/posts/{posts[0].id}"))
+        expect(page).to_have_url(at(path_of_post(posts[0])))
         go_back_to_inbox(page)
         # The script of the page shows this checkbox, so from now on the keys work.
         expect(page.locator("[data-select-all]")).to_be_visible()
@@ -81,7 +82,7 @@ def test_tab_and_enter_empty_the_inbox_without_javascript(acme, posts, browse):
     with override(language):
         tab_to(page.get_by_role("link", name="Idea 0"))
         keyboard.press("Enter")
-        expect(page).to_have_url(at(f"/app/posts/{posts[0].id}"))
+        expect(page).to_have_url(at(path_of_post(posts[0])))
         go_back_to_inbox(page)
         for value, message in (("approve", number_approved(2)), ("handled", None)):
             for number in (0, 1):

@@ -4,6 +4,7 @@ from playwright.sync_api import expect
 
 from accounts.sessions.models import Session
 from tests.support.factories import make_post
+from tests.support.pages import path_of_post
 from tests.support.people import at, count_of, messages_on, sign_in, vote_button
 
 DELETED_MESSAGE = "This suggestion was deleted in the meantime"
@@ -30,7 +31,7 @@ def test_voting_for_a_suggestion_that_was_merged_meanwhile(acme, browse):
     vote_button(page, post).click()
     expect(page.get_by_role("alert")).to_contain_text("was merged into another one")
     page.get_by_role("alert").get_by_role("link", name="Once").click()
-    expect(page).to_have_url(at(f"/app/posts/{original.id}"))
+    expect(page).to_have_url(at(path_of_post(original)))
     expect(count_of(page, original)).to_have_text("0")
 
 

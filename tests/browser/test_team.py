@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from accounts.users.models import User
 from tests.support.factories import make_post, make_user
+from tests.support.pages import path_of_post
 from tests.support.people import HeldRequests, at, choose_name, count_of, messages_on, open_letter, type_in, wait_until
 
 
@@ -43,7 +44,7 @@ def test_merging_answering_and_undoing(acme, browse):
 
     carol = browse(acme.carol)
     carol.goto(f"/app/posts/{duplicate.id}")
-    expect(carol).to_have_url(at(f"/app/posts/{original.id}"))
+    expect(carol).to_have_url(at(path_of_post(original)))
     expect(carol.get_by_text("“Dark colours please” was merged into this suggestion.")).to_be_visible()
     expect(count_of(carol, original)).to_have_text("3")
     expect(carol.locator("#response")).to_contain_text("We begin with it in May.")

@@ -9,6 +9,7 @@ from accounts.sessions.models import Session
 from tests.support.codes import code_in_letter, wrong
 from tests.support.factories import make_post
 from tests.support.membership import add
+from tests.support.pages import path_of_post
 from tests.support.people import (
     HeldRequests,
     at,
@@ -101,7 +102,7 @@ def test_voting_for_a_search_result(acme, browse):
     sign_in(page, acme.carol)
     expect(page.get_by_text("Vote for this suggestion?")).to_be_visible()
     page.get_by_role("button", name="Vote", exact=True).click()
-    expect(page).to_have_url(at(f"/app/posts/{post.id}"))
+    expect(page).to_have_url(at(path_of_post(post)))
     expect(messages_on(page)).to_have_text("You have voted for “A dark theme for the evening”.")
     expect(count_of(page, post)).to_have_text("1")
     # Remove the vote again.
@@ -222,11 +223,11 @@ def test_a_first_suggestion_and_comment_with_a_code(acme, browse):
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_have_text("A dark theme")
     post = acme.account.posts.exclude(id=other_post.id).get()
-    expect(page).to_have_url(at(f"/app/posts/{post.id}"))
+    expect(page).to_have_url(at(path_of_post(post)))
     page.get_by_label("What should we call you?").fill("Dan")
     page.keyboard.press("Enter")
     expect(messages_on(page)).to_have_text("Thank you, Dan.")
-    expect(page).to_have_url(at(f"/app/posts/{post.id}"))
+    expect(page).to_have_url(at(path_of_post(post)))
     expect(page.get_by_label("What should we call you?")).to_have_count(0)
 
     page = browse(width=390)
@@ -300,5 +301,5 @@ def test_signing_up_and_posting(acme, browse):
     expect(messages_on(page)).to_have_text("Thank you! Your suggestion is posted.")
     expect(page.get_by_role("heading", level=1)).to_have_text("Opening hours on the first page")
     [post] = acme.account.posts.all()
-    expect(page).to_have_url(at(f"/app/posts/{post.id}"))
+    expect(page).to_have_url(at(path_of_post(post)))
     assert (post.user.email, post.user.role, post.user.asks_name) == ("erin@example.com", "member", False)

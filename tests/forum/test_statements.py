@@ -9,6 +9,7 @@ from forum.content_reports.models import ContentReport
 from forum.forums.models import Forum
 from tests.support.factories import make_category, make_client, make_comment, make_contact, make_post, make_user
 from tests.support.followers import run_followers
+from tests.support.pages import path_of_post
 from tests.support.queries import capture_queries
 from tests.support.team import HTMX
 
@@ -42,6 +43,7 @@ def ids(acme) -> dict[str, int]:
     run_followers()
     own = make_post(acme.carol)
     return {
+        "titled": path_of_post(post).rpartition("/")[2],
         "match": posts[0].id,
         "post": post.id,
         "own": own.id,
@@ -63,7 +65,7 @@ VISITOR = {
     "/app/roadmap": 4,
     "/app/roadmap?status=planned": 3,
     # The forum; the post; comments; history; merged posts; voters.
-    "/app/posts/{post}": 6,
+    "/app/posts/{titled}": 6,
     "/app/posts/{post}/vote/first": 2,
     "/app/posts/{post}/preview.png": 2,
     "/app/feed.atom": 2,
@@ -76,7 +78,7 @@ MEMBER = {
     "/": 8,
     "/app/roadmap": 7,
     # Also: whether they follow the post; its notifications, which are marked as read.
-    "/app/posts/{post}": 11,
+    "/app/posts/{titled}": 11,
     "/app/posts/{post}/comments/{comment}": 5,
     "/app/posts/{post}/mentions?q=b": 6,
     "/app/posts/{own}/edit": 6,
@@ -91,7 +93,7 @@ TEAM = {
     "/": 11,
     "/?kind=suggestion&order=new": 11,
     "/app/roadmap": 8,
-    "/app/posts/{post}": 11,
+    "/app/posts/{titled}": 11,
     "/app/inbox": 11,
     "/app/inbox?tab=unanswered": 11,
     "/app/inbox?tab=mine": 11,

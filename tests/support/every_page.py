@@ -27,6 +27,7 @@ from forum.forums.membership import ForumMember
 from forum.notifications.emails import Sender
 from forum.notifications.texts import UNSUBSCRIBE
 from forum.posts.models import Post
+from forum.texts.slugs import post_path
 from team.backers.models import update_post_revenues
 from team.bulk.models import BulkChange
 from team.exports.models import Export
@@ -321,8 +322,13 @@ class PageCase:
 
 
 def of_post(end: str = "", *, name: str = "post") -> Callable[[World], str]:
-    """Return a function for the path of the post that is the attribute `name` of the world."""
-    return lambda world: f"/app/posts/{getattr(world, name).id}{end}"
+    """Return a function for the path of the post that is the attribute `name` of the world, or of its page `end`."""
+
+    def path(world: World) -> str:
+        post = getattr(world, name)
+        return f"/app/posts/{post.id}{end}" if end else post_path(post.id, post.title)
+
+    return path
 
 
 def of_members(end: str = "") -> Callable[[World], str]:
@@ -540,7 +546,7 @@ PAGES = [
     PageCase("<category_name:category_name>", path="/ideas for the mobile application"),
     PageCase("app/roadmap"),
     PageCase("app/roadmap", path="/app/roadmap?status=planned", state="of a status"),
-    PageCase("app/posts/<id:id>", path=of_post()),
+    PageCase("app/posts/<id:id>-<slug:slug>", path=of_post()),
     PageCase("app/posts/<id:id>", "carol", path=of_post(name="private"), state="of the user"),
     PageCase("app/posts/<id:id>", "bob", path=of_post(), prepare=wait_for_tools),
     PageCase(
@@ -736,6 +742,7 @@ PAGES = [
     PageCase("app/docs/<slug:slug>", path="/app/docs/guide-forum-api-xml", state="of the guide"),
     PageCase("app/docs/<slug:slug>", path="/app/docs/guide-all-routes", state="of the guide with a table"),
     PageCase("app/account", "alice"),
+    PageCase("app/account/brand", "alice"),
     PageCase("app/account/users", "alice"),
     PageCase(
         "app/account/users",

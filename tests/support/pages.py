@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from http import HTTPStatus
+from urllib.parse import urlsplit
 
 from bs4 import Tag
 from webtest import Form, TestApp, TestRequest, TestResponse
@@ -11,7 +13,13 @@ from accounts.sessions.cookies import SESSION_COOKIE
 from accounts.sessions.models import Session
 from accounts.users.models import User
 from config.wsgi import application
+from forum.posts.models import Post
+from forum.texts.slugs import post_path
 from tests.support.factories import PASSWORD
+
+
+def path_of_post(post: Post) -> str:
+    return post_path(post.id, post.title)
 
 
 class PageForm(Form):
@@ -73,6 +81,19 @@ class Visitor(TestApp):
     def __init__(self, host: str, **environ: str):
         headers = {"HTTP_HOST": host, "HTTP_ACCEPT": "text/html,*/*;q=0.8", "HTTP_ACCEPT_LANGUAGE": "en"}
         super().__init__(application, extra_environ=headers | environ)
+
+    def do_request(self, req: TestRequest, status: object = None, expect_errors: bool | None = None) -> TestResponse:
+        """Follow the redirect from the id of a suggestion to its whole address, unless the test expects it."""
+        response = super().do_request(req, "*", True)
+        if response.status_code == HTTPStatus.MOVED_PERMANENTLY != status and "/app/posts/" in response.location:
+            target = urlsplit(response.location)
+            again = req.copy_get()
+            again.path_info, again.query_string = target.path, target.query
+            return self.do_request(again, status, expect_errors)
+        if not expect_errors:
+            self._check_status(status, response)
+            self._check_errors(response)
+        return response
 
     def start_session(self, user: User) -> "Visitor":
         """Sign the user in without a request."""

@@ -376,6 +376,8 @@ TABLE = [
     Row("POST", "app/posts/<id:id>/vote.json", team=201),
     Row("DELETE", "app/posts/<id:id>/vote.json"),
     Row("PUT", "app/account.json", settings, admins_only=True),
+    Row("GET", "app/account/brand.json"),
+    Row("PUT", "app/account/brand.json", lambda ids: {"brand": {"accent": "#0a7a4b"}}, admins_only=True),
     Row("GET", "app/users/<id:id>.json"),
     Row("PUT", "app/users/<id:id>.json", user_group, foreign=["group_id"], admins_only=True),
     Row("DELETE", "app/users/<id:id>.json", admins_only=True),

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_safe
 
 import core
+from accounts.brand.models import Branding
 from forum.forums.requests import ForumRequest
 
 ICON = (Path(core.__file__).parent / "pages" / "static" / "favicon.ico").read_bytes()
@@ -14,6 +15,8 @@ PUBLIC_RULES = """User-agent: *
 Allow: /app/suggestions
 Allow: /app/posts/
 Allow: /app/roadmap
+Allow: /app/brand/
+Allow: /app/logo/
 Disallow: /app/posts/new
 Disallow: /app/
 """
@@ -30,4 +33,6 @@ def robots(request: ForumRequest) -> HttpResponse:
 
 @require_safe
 def favicon(request: ForumRequest) -> HttpResponse:
+    if path := Branding.loaded(request.account).url_of("icon"):
+        return HttpResponseRedirect(path, headers={"Cache-Control": "public, max-age=3600"})
     return HttpResponse(ICON, content_type="image/x-icon", headers={"Cache-Control": "public, max-age=86400"})

@@ -33,6 +33,7 @@ from forum.lists.pages.base import (
 from forum.lists.queries import sitemap_entries
 from forum.lists.whole_forum import ForumList
 from forum.texts.markdown import excerpt, with_base_url
+from forum.texts.slugs import post_path
 
 MAX_ENTRIES = 25
 # The length of HTML up to which a feed has the whole text of a post instead of an excerpt.
@@ -86,7 +87,7 @@ class FeedPage(PostsPage):
         for id, title, beginning, html, created_at, updated_at, name, tags in (
             posts.search(q) if q else posts.page(order)
         ):
-            link = base + path_with_id("forum-post", id)
+            link = base + post_path(id, title)
             if html is None:
                 html = format_html("<p>{}</p>", excerpt(beginning, max_length=EXCERPT_LENGTH))
             feed.add_item(
@@ -97,7 +98,8 @@ class FeedPage(PostsPage):
                 author_name=public_name(name),
                 pubdate=created_at,
                 updateddate=updated_at,
-                unique_id=link,
+                # Without the title, which may change.
+                unique_id=base + path_with_id("forum-post", id),
                 categories=tags,
             )
         response = HttpResponse(feed.writeString("utf-8"), content_type=feed.content_type)
@@ -117,7 +119,7 @@ def sitemap(request: ForumRequest) -> HttpResponse:
     if not rows:
         raise Http404
     base = base_url(request)
-    names = [name for _id, name, _changed in rows if name is not None]
+    names = [name for id, name, _changed in rows if id is None]
     lists = [base + reverse("forum-suggestions"), *(base + category_list_path(name) for name in names)]
-    posts = [(base + path_with_id("forum-post", id), changed_at) for id, _name, changed_at in rows if id is not None]
+    posts = [(base + post_path(id, title), changed_at) for id, title, changed_at in rows if id is not None]
     return render(request, "forum/lists/sitemap.xml", {"lists": lists, "posts": posts}, content_type="application/xml")

@@ -121,3 +121,18 @@ def test_it_rejects_other_days(acme, days):
     assert acme.json(acme.alice_token).put("/app/account.json", json=body).status_code == 422
     acme.account.refresh_from_db()
     assert acme.account.trash_days == 30
+
+
+def test_a_rejected_address_can_be_tried_again(acme):
+    for _ in range(3):
+        acme.carol.record_bounce()
+    page = acme.page(acme.carol).get("/app/profile")
+    assert "rejected carol@acme.example three times" in " ".join(page.html.find(id="bounced").get_text().split())
+    page.forms["bounced"].submit().follow()
+    carol = acme.account.users.get(login="carol")
+    assert (carol.bounces, carol.bounced_at) == (0, None)
+    for _ in range(3):
+        carol.record_bounce()
+    page = acme.page(acme.alice).get(f"/app/account/users/{carol.id}")
+    page.forms["bounced"].submit("do").follow()
+    assert acme.account.users.get(login="carol").bounced_at is None

@@ -57,7 +57,7 @@ def test_a_suggestion_with_files_and_without_javascript(acme):
     assert [image["alt"] for image in html.select(".prose img")] == ["screen.png"]
     assert [" ".join(item.get_text(" ").split()) for item in html.select(".files li")] == ["list.txt 1 kB"]
     # An edit that removes the picture from the text.
-    form = page.get(f"{path}/edit").forms["post-form"]
+    form = page.get(f"/app/posts/{post.id}/edit").forms["post-form"]
     form["content"] = form["content"].value.replace("![screen.png]", "[gone](/x) <!-- ").split("[gone]")[0]
     form.submit()
     assert names(acme.account, resource="post") == []

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.factories import make_comment, make_post, make_user
+from tests.support.pages import path_of_post
 
 
 @pytest.fixture
@@ -18,7 +19,7 @@ def test_it_works(acme, post):
     comment = make_comment(post, acme.carol)
     response = acme.page().get(path(comment))
     assert response.status_code == 303
-    assert response.headers["Location"] == f"/app/posts/{post.id}#comment-{comment.id}"
+    assert response.headers["Location"] == f"{path_of_post(post)}#comment-{comment.id}"
 
 
 def test_it_leads_to_the_page_with_the_comment(acme, post, monkeypatch):
@@ -41,7 +42,7 @@ def test_it_leads_to_the_suggestion_that_the_comment_was_moved_to(acme, post):
     post.merge_into(original, by=acme.bob)
     response = acme.page().get(path(comment))
     assert response.headers["Location"] == path(comment, original.id)
-    assert response.follow().headers["Location"] == f"/app/posts/{original.id}#comment-{comment.id}"
+    assert response.follow().headers["Location"] == f"{path_of_post(original)}#comment-{comment.id}"
 
 
 def test_it_rejects_comments_that_the_visitor_may_not_see(acme, post):

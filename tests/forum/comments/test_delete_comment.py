@@ -5,7 +5,7 @@ import pytest
 from accounts.sessions.models import Session
 from forum.posts.models import Post
 from tests.support.factories import make_comment, make_forum, make_post, make_user
-from tests.support.pages import Visitor
+from tests.support.pages import Visitor, path_of_post
 from tests.support.queries import capture_queries
 from tests.support.threads import at_once
 from tests.support.writing import comments, sender
@@ -42,7 +42,7 @@ def test_it_works(acme, post):
         assert "The comment will be deleted for good: nobody can restore it." in confirmation.get_text()
         form = form_of(visitor, comment)
         response = form.submit()
-        assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
+        assert (response.status_code, response.headers["Location"]) == (303, path_of_post(post))
         page = response.follow()
         assert "The comment is deleted." in page
         assert "Yes please" not in page
@@ -51,7 +51,7 @@ def test_it_works(acme, post):
         assert Post.objects.get(pk=post.pk).updated_at == before
         # A second click deletes nothing else.
         response = form.submit()
-        assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
+        assert (response.status_code, response.headers["Location"]) == (303, path_of_post(post))
         assert "That comment is no longer here." in response.follow()
     assert not Post.objects.get(pk=post.pk).has_other_participants()
 
@@ -102,7 +102,7 @@ def test_a_post_that_was_merged_meanwhile(acme, post, comment):
     form = form_of(carol, comment)
     post.merge_into(original, by=acme.bob)
     response = form.submit()
-    assert response.headers["Location"] == f"/app/posts/{original.id}"
+    assert response.headers["Location"] == path_of_post(original)
     assert "merged into this one in the meantime. You can delete the comment here." in response.follow()
     comment.refresh_from_db()
     assert "The comment is deleted." in form_of(carol, comment).submit().follow()
@@ -116,7 +116,7 @@ def test_it_rejects_comments_of_another_post_or_forum(acme, post, comment):
     elsewhere = make_comment(make_post(acme.bob, forum_id=make_forum(acme.account).id), acme.carol)
     for other in (make_comment(make_post(acme.bob, "Light mode"), acme.carol), elsewhere):
         response = sender(acme.page(acme.alice))(f"/app/posts/{post.id}/comments/{other.id}/delete")
-        assert response.headers["Location"] == f"/app/posts/{post.id}"
+        assert response.headers["Location"] == path_of_post(post)
         other.refresh_from_db()
     sender(acme.page(acme.alice))(path_of(elsewhere), status=404)
     elsewhere.refresh_from_db()
@@ -138,7 +138,7 @@ def test_the_user_stays_on_the_page_of_a_long_list(acme, post, monkeypatch):
     # The index of the comment, and the page it is on. Comment 3 is the last one on page 2, so the user is sent to page 1.
     for number, query in ((2, "?page=2"), (4, "?page=2"), (3, "?page=2"), (0, "")):
         response = form_of(alice, created[number], "?page=last" if number == 4 else query).submit()
-        assert response.headers["Location"] == f"/app/posts/{post.id}{query if number != 3 else ''}"
+        assert response.headers["Location"] == f"{path_of_post(post)}{query if number != 3 else ''}"
         response.follow(status=200)
 
 

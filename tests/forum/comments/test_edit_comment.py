@@ -3,6 +3,7 @@
 import pytest
 
 from tests.support.factories import make_comment, make_post, make_user
+from tests.support.pages import path_of_post
 from tests.support.queries import capture_queries
 from tests.support.writing import comments, sender
 
@@ -39,7 +40,7 @@ def test_it_works(acme, post, comment):
     assert form["content"].value.strip() == "Yes please"
     form["content"] = "No, *thanks*"
     response = form.submit()
-    assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}#comment-{comment.id}")
+    assert (response.status_code, response.headers["Location"]) == (303, f"{path_of_post(post)}#comment-{comment.id}")
     assert comments(post) == ["No, *thanks*"]
     comment.refresh_from_db()
     assert (comment.edited_at, comment.edited_by_other) == (comment.updated_at, False)
@@ -73,7 +74,7 @@ def test_an_unchanged_text_is_no_edit(acme, post, comment):
     comment.refresh_from_db()
     assert comment.edited_at is None
     assert not acme.account.comment_versions.exists()
-    assert carol.get(path(comment)).click("Cancel").follow().request.path == f"/app/posts/{post.id}"
+    assert carol.get(path(comment)).click("Cancel").follow().request.path == path_of_post(post)
 
 
 def test_versions_are_erased_with_the_comment(acme, post, comment):

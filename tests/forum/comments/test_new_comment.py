@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.sessions.models import Session
 from tests.support.factories import PASSWORD, make_post
-from tests.support.pages import Visitor
+from tests.support.pages import Visitor, path_of_post
 from tests.support.queries import capture_queries
 from tests.support.writing import comments
 
@@ -27,7 +27,7 @@ def test_it_works(acme, post):
     carol = acme.page(acme.carol)
     response = fill_in(carol, post, "**Yes**\r\n  please").submit(headers={"User-Agent": "Browser/1"})
     comment = acme.account.comments.get()
-    assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}#comment-{comment.id}")
+    assert (response.status_code, response.headers["Location"]) == (303, f"{path_of_post(post)}#comment-{comment.id}")
     assert (comment.comment, comment.user_id, comment.agent) == ("**Yes**\n  please", acme.carol.id, "Browser/1")
     assert comments(post) == [comment.comment]
     page = response.follow()
@@ -53,7 +53,7 @@ def test_htmx_redirects_to_the_last_page_of_a_long_list(acme, post, monkeypatch)
     carol = acme.page(acme.carol)
     fragment = fill_in(carol, post).submit(headers={"HX-Request": "true"})
     comment = acme.account.comments.get()
-    assert fragment.headers["HX-Redirect"] == f"/app/posts/{post.id}?page=last#comment-{comment.id}"
+    assert fragment.headers["HX-Redirect"] == f"{path_of_post(post)}?page=last#comment-{comment.id}"
 
 
 def test_it_rejects_invalid_texts(acme, post):
@@ -98,7 +98,7 @@ def test_a_comment_on_a_post_merged_meanwhile_goes_to_the_original(acme, post):
     form = response.forms["comment-form"]
     assert "hx-post" not in response.html.form.attrs
     response = form.submit()
-    assert response.headers["Location"].startswith(f"/app/posts/{original.id}#comment-")
+    assert response.headers["Location"].startswith(f"{path_of_post(original)}#comment-")
     assert comments(original) == ["**Yes** please"]
 
 
@@ -107,7 +107,7 @@ def test_htmx_replaces_the_form_if_the_session_ended(acme, post):
     form = fill_in(carol, post)
     assert form.submit().status_code == 303
     # The form that created a comment leads to it.
-    assert form.submit(headers={"HX-Request": "true"}).headers["HX-Redirect"].startswith(f"/app/posts/{post.id}#")
+    assert form.submit(headers={"HX-Request": "true"}).headers["HX-Redirect"].startswith(f"{path_of_post(post)}#")
     form = fill_in(carol, post)
     Session.objects.all().delete()
     response = form.submit(headers={"HX-Request": "true"}, status=403)

@@ -1,6 +1,7 @@
 """Votes and suggestions on behalf of clients and contacts."""
 
 from tests.support.factories import make_category, make_client, make_contact, make_post
+from tests.support.pages import path_of_post
 from tests.support.settings import button_of, send, texts
 from tests.support.team import HTMX, fresh, went_to
 
@@ -106,11 +107,11 @@ def test_a_new_suggestion_for_a_client(acme):
     form["customer"] = f"client-{client.id}"
     response = form.submit("do", value="create")
     [post] = acme.account.posts.filter(title="Bigger letters")
-    assert went_to(response, f"/app/posts/{post.id}") == ["The suggestion is added."]
+    assert went_to(response, path_of_post(post)) == ["The suggestion is added."]
     assert (post.user_id, post.client_id, post.contact_id) == (acme.bob.id, client.id, None)
     assert (post.content, post.category_id, post.votes_cache, post.approved) == ("One\ntwo", category.id, 1, True)
     # A double click creates only one.
-    assert went_to(form.submit("do", value="create"), f"/app/posts/{post.id}") != []
+    assert went_to(form.submit("do", value="create"), path_of_post(post)) != []
     assert acme.account.posts.filter(title="Bigger letters").count() == 1
 
 

@@ -11,7 +11,7 @@ def test_it_works(acme):
     assert response.headers["Content-Type"] == "text/plain"
     assert response.text == (
         "User-agent: *\nAllow: /app/suggestions\nAllow: /app/posts/\nAllow: /app/roadmap\n"
-        "Disallow: /app/posts/new\nDisallow: /app/\n"
+        "Allow: /app/brand/\nAllow: /app/logo/\nDisallow: /app/posts/new\nDisallow: /app/\n"
     )
 
 

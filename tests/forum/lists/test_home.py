@@ -51,7 +51,15 @@ def test_the_canonical_address_is_a_page_whatever_accept_says(acme):
 
 @table(
     "path",
-    ["/General", "/app/suggestions", "/app/roadmap", "/app/feed.atom", "/app/posts/new", "/app/posts/{id}", "/login"],
+    [
+        "/General",
+        "/app/suggestions",
+        "/app/roadmap",
+        "/app/feed.atom",
+        "/app/posts/new",
+        "/app/posts/{id}-dark-theme",
+        "/login",
+    ],
 )
 def test_a_slash_at_the_end_makes_no_difference(acme, path):
     path = path.format(id=make_post(acme.alice, "Dark theme").id)

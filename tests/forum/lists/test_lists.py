@@ -4,6 +4,7 @@ from urllib.parse import quote
 
 from forum.forums.models import Forum
 from tests.support.factories import make_category, make_post
+from tests.support.pages import path_of_post
 from tests.support.reading import (
     make_private,
     make_unapproved,
@@ -19,7 +20,7 @@ def test_it_works(acme):
     page = acme.page().get("/")
     assert page.html.title.text == "Suggestions · Acme"
     [item] = page.html.select("article.post")
-    assert item.h2.a["href"] == f"/app/posts/{post.id}"
+    assert item.h2.a["href"] == path_of_post(post)
     assert item.select_one(".excerpt").text == "Why So that one can read at night."
     assert [badge.text.strip() for badge in item.select(".badge")] == ["New", "Suggestion"]
     assert "Carol Member, just now" in item.text

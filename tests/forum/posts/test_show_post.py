@@ -5,7 +5,7 @@ from forum.posts import pages
 from forum.posts.models import Post
 from forum.votes.models import Vote
 from tests.support.factories import make_client, make_forum, make_post, make_task, make_user
-from tests.support.pages import Visitor
+from tests.support.pages import Visitor, path_of_post
 from tests.support.reading import make_for_customers, make_private, make_unapproved
 
 
@@ -36,13 +36,13 @@ def test_it_works(acme):
         "Suggested Carol Member, just now",
         "Planned Bob Nowak, just now",
     ]
-    assert html.find("link", rel="canonical")["href"] == f"http://{acme.host}/app/posts/{post.id}"
+    assert html.find("link", rel="canonical")["href"] == f"http://{acme.host}{path_of_post(post)}"
     metadata = {
         tag.get("property") or tag.get("name"): tag["content"] for tag in html.find_all("meta") if tag.get("content")
     }
     assert metadata["description"] == metadata["og:description"] == "So that one can read at night"
     assert metadata["og:title"] == "A dark theme"
-    assert metadata["og:url"] == f"http://{acme.host}/app/posts/{post.id}"
+    assert metadata["og:url"] == f"http://{acme.host}{path_of_post(post)}"
 
 
 def test_a_post_without_votes_comments_and_response(acme):
@@ -95,7 +95,7 @@ def test_pages_of_comments(acme, monkeypatch):
     def texts(page):
         return [part.text.strip() for part in page.html.select(".comment .prose")]
 
-    path = f"/app/posts/{post.id}"
+    path = path_of_post(post)
     page = acme.page().get(path)
     assert texts(page) == ["Number 0", "Number 1"]
     newest = page.click("To the newest ones")
@@ -189,7 +189,7 @@ def test_a_merged_post_redirects_to_the_original(acme):
     assert acme.page(acme.carol).get(f"/app/posts/{duplicate.id}?original=0").status_code == 302
     page = page.click(href="original=0")
     assert page.html.h1.text == "Duplicate"
-    assert page.html.select_one(".notice a")["href"] == f"/app/posts/{original.id}"
+    assert page.html.select_one(".notice a")["href"] == path_of_post(original)
     assert page.html.select_one(".notice a").text == "Original"
     # The message appears only if that post was really merged.
     assert "was merged into" not in acme.page().get(f"/app/posts/{original.id}?from=1")

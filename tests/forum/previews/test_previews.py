@@ -88,7 +88,7 @@ def test_it_rejects_too_many_pictures(acme, settings):
 
 def test_any_title_can_be_drawn():
     for title in ("", "W" * 255, "word " * 51, "🦄" * 255, "漢字\u202eback\ta\nb<b>&amp;", "\u0301" * 255, "ﷺ" * 255):
-        preview = Preview(title, 10**9, title, title, title, "en")
+        preview = Preview(title, 10**9, title, title, title, "en", "#4f46e5")
         assert Image.open(io.BytesIO(previews.draw(preview))).size == (1200, 630)
 
 

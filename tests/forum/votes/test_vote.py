@@ -4,7 +4,7 @@ import pytest
 
 from accounts.sessions.models import Session
 from tests.support.factories import PASSWORD, make_post
-from tests.support.pages import Visitor
+from tests.support.pages import Visitor, path_of_post
 from tests.support.queries import capture_queries
 from tests.support.writing import votes
 
@@ -74,7 +74,7 @@ def test_a_visitor_can_vote_after_signing_in(acme, post):
     # A GET request changes nothing.
     assert votes(post) == 0
     response = page.forms["vote"].submit()
-    assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
+    assert (response.status_code, response.headers["Location"]) == (303, path_of_post(post))
     assert votes(post) == 1
     assert visitor.get(f"/app/posts/{post.id}/vote").headers["Location"] == f"/app/posts/{post.id}"
 
@@ -106,10 +106,10 @@ def test_a_post_merged_meanwhile_redirects_to_the_original(acme, post):
     page = carol.get(f"/app/posts/{post.id}")
     post.merge_into(original, by=acme.bob)
     response = button(page, post).submit("vote")
-    assert response.headers["Location"] == f"/app/posts/{original.id}"
+    assert response.headers["Location"] == path_of_post(original)
     assert "was merged into this one" in response.follow()
     fragment = send(carol, post, status=409)
-    assert fragment.html.a["href"] == f"/app/posts/{original.id}"
+    assert fragment.html.a["href"] == path_of_post(original)
     assert fragment.headers["HX-Retarget"] == "#messages"
     assert carol.get(f"/app/posts/{post.id}/vote").headers["Location"] == f"/app/posts/{original.id}"
     assert not acme.account.votes.exists()

@@ -15,7 +15,7 @@ from django.db import connection
 from django.utils import timezone
 from PIL import Image
 
-from accounts.account.models import Branding
+from accounts.brand.models import Branding
 from accounts.sign_in.models import SignInCode
 from accounts.users.models import User
 from config.management.commands.demo import create_demo_account
@@ -56,7 +56,8 @@ def test_it_works(acme, other):
         cursor.execute("UPDATE crm_client SET additional_fields = %s::jsonb WHERE id = %s", [exact, client.id])
     logo = io.BytesIO()
     Image.new("RGB", (90, 30), "#336699").save(logo, "PNG")
-    Branding.change(acme.account, accent="#5f55e8", logo=logo.getvalue())
+    links = [{"label": "Help", "url": "https://help.example.com"}]
+    Branding.change(acme.account, accent="#0a7a4b", logo=logo.getvalue(), icon=logo.getvalue(), header_links=links)
     picture = save_file(acme.account, b"\x89PNG" * 100_000)
     save_file(acme.account, b"of an export", expires_at=timezone.now() + timedelta(days=1))
     archive = archive_of(acme.account)

@@ -2,6 +2,7 @@ import pytest
 
 from team.search.queries import MAX_FOUND, MAX_SUGGESTED
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
+from tests.support.pages import path_of_post
 from tests.support.queries import capture_queries
 
 PATH = "/app/find"
@@ -45,7 +46,7 @@ def test_it_works(acme, rows):
         f"/app/clients/{rows['client'].id}",
         f"/app/contacts/{rows['contact'].id}",
         f"/app/deals/{rows['deal'].id}",
-        f"/app/posts/{rows['post'].id}",
+        path_of_post(rows["post"]),
         f"/app/tasks/{rows['task'].id}",
     }
     # Fewer than enough rows were found, so two more statements search for similar words.
