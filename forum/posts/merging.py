@@ -19,6 +19,7 @@ from accounts.audit.models import record
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.errors import FieldError
+from forum.comments.models import LIVE
 from forum.lists.locking import LockablePost
 
 # The code of the status that a duplicate gets, if the account has such a status.
@@ -158,12 +159,11 @@ class Mergeable(LockablePost):
         return duplicate_ids
 
     def _move_comments(self, filters: dict[str, object], *, has_internal: bool, **values: object) -> tuple[int, int]:
-        """Update the comments, and return the numbers of public ones and of others. Withdrawn ones move uncounted."""
+        """Update the comments, and return the numbers of public ones and of others. Withdrawn and deleted ones move uncounted."""
         comments = self.account.comments.filter(**filters)
         others = comments.filter(Q(internal=True) | Q(approved=False)).update(**values) if has_internal else 0
         public = comments.public().update(**values)
-        withdrawn = self.account.comments(manager="with_withdrawn").exclude(withdrawn_at=None)
-        withdrawn.filter(**filters).update(**values)
+        self.account.comments(manager="with_withdrawn").exclude(LIVE).filter(**filters).update(**values)
         return public, others
 
     def _add_comments(self, comments: int, internal_comments: int, *, answered_at: "datetime | None") -> None:

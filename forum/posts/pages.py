@@ -21,7 +21,6 @@ from accounts.attachments.models import attached_files
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
-from core.api import paging
 from core.db.prepared import prepared
 from core.db.transactions import in_transaction
 from core.errors import Conflict
@@ -32,7 +31,8 @@ from core.registry import registry
 from core.rows.access import prepared_access
 from core.rows.trash import limit
 from forum.categories.models import Category
-from forum.comments.models import COMMENTS_PER_PAGE, Comment
+from forum.comments.models import COMMENTS_PER_PAGE
+from forum.comments.threads import count_threads, read_threads
 from forum.follows.models import follow_annotations, is_followed
 from forum.forums.pages.base import ForumPage, PostNotFound
 from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
@@ -53,7 +53,6 @@ from forum.texts.pages import CreatingTextPage, LongTextFormField, WritingPage
 
 # The length of the description for search engines, in characters.
 DESCRIPTION_LENGTH = 160
-USER_COLUMNS = ("name", "role")
 MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 20, 50, 50
 
 
@@ -70,7 +69,8 @@ class PostPage(ForumPage):
             # The original names the duplicate by the query. A message would set a cookie for every reader.
             return HttpResponseRedirect(reverse("forum-post", args=[post.duplicate_from_id], query={"from": id}))
         comment_count = post.comment_count_for(user)
-        last = max(1, ceil(comment_count / COMMENTS_PER_PAGE))
+        is_long = comment_count > COMMENTS_PER_PAGE
+        last = max(1, ceil(count_threads(account.id, id, user) / COMMENTS_PER_PAGE)) if is_long else 1
         page = self.read_page(size=COMMENTS_PER_PAGE, last=last)
         if user is not None:
             self.mark_notifications_read(user, id)
@@ -94,7 +94,7 @@ class PostPage(ForumPage):
             post=post,
             category=Category(account=account, id=post.category_id, forum_id=forum.id, name=post.category_name),
             category_path=category_list_path(post.category_name),
-            comments=self.comments(post, page) if comment_count else [],
+            comments=read_threads(account, id, page, reader=user) if comment_count else [],
             internal_count=post.internal_comments_cache if is_team else 0,
             page=page,
             last=last,
@@ -140,19 +140,6 @@ class PostPage(ForumPage):
         post.account = account
         return post
 
-    def comments(self, post: Post, page: paging.ListPage) -> list[Comment]:
-        """Return the comments of a page, with their authors. Of an author, only the columns that the page shows are read."""
-        author = author_filter(self.request.user)
-        comments: list[Any] = _comments(
-            account_id=post.account_id, post_id=post.id, start=page.start, size=page.size, **author
-        )
-        for comment in comments:
-            comment.account = self.request.account
-            values = {name: getattr(comment, name) for name in USER_COLUMNS}
-            comment.user = User(account_id=post.account_id, id=comment.user_id, **values)
-            comment.comment_html = comment.comment_html or render(comment.comment)
-        return comments
-
 
 # The statements of the page of a suggestion
 
@@ -180,6 +167,8 @@ def _posts(
         "category_name": Subquery(categories.filter(id=OuterRef("category_id")).values("name")[:1]),
         "response_nick": Subquery(account.users.filter(id=OuterRef("response_user_id")).values("name")),
     }
+    answers = account.comments.public().filter(post_id=OuterRef("id"), helpful=True)
+    annotations["helpful_id"] = Subquery(answers.order_by("id").values("id")[:1])
     if user is not None:
         annotations["is_voted"] = Exists(account.votes.filter(post_id=OuterRef("id"), user_id=user.id))
         annotations |= follow_annotations(user)
@@ -212,16 +201,6 @@ def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None =
     reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
     merged = account.posts.visible_in_forum(reader).of_forum(forum_id).filter(duplicate_from_id=id)
     return merged.order_by("id").values_list("id", "title")[: MAX_DUPLICATES + 1]
-
-
-@prepared(account_id=int, post_id=int, start=int, size=int, author_id=int)
-def _comments(account_id: int, post_id: int, start: int, size: int, author_id: int | None = None) -> QuerySet[Comment]:
-    """Build the query for the comments that the author of waiting ones, or without `author_id` the team, may see."""
-    account = Account(id=account_id)
-    reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
-    comments = account.comments.filter(post_id=post_id).visible_to(reader).order_by("created_at", "id")
-    names = {name: F(f"user__{name}") for name in USER_COLUMNS}
-    return comments.annotate(files=attached_files("comment"), **names)[start : start + size]
 
 
 # The pages that write

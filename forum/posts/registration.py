@@ -12,7 +12,7 @@ from forum.posts.models import Post
 
 areas.register("posts", _("Suggestions, comments, votes and tasks"))
 audit.register("post", _("Suggestion"), "approved", "rejected", "merged", "undone")
-audit.register("comment", _("Comment"), "approved", "rejected")
+audit.register("comment", _("Comment"), "approved", "rejected", "pinned", "not_pinned", "helpful", "not_helpful")
 audit.register("report", _("Report of a text"), "accepted", "dismissed")
 
 

@@ -140,11 +140,14 @@ def post_body(row, by: User, **fields) -> dict:
     return _body(PostSerializer, row, {**usual, **fields})
 
 
+COMMENT = {"internal": False, "approved": True, "pinned": False, "helpful": False, "reactions": {}}
+
+
 def comment_body(row, by: User, **fields) -> dict:
     return _body(
         CommentSerializer,
         row,
-        {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", "internal": False, "approved": True, **fields},
+        {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", **COMMENT, **fields},
     )
 
 
@@ -154,8 +157,7 @@ def comment_as_post_body(row, by: User, text: str) -> dict:
         "content": text,
         "task_kind": "comment",
         "post_id": row.post_id,
-        "internal": False,
-        "approved": True,
+        **COMMENT,
     }
     return _body(CommentAsPostSerializer, row, {**fields, "user_id": by.id, "nick": by.name, "agent": "tests/1.0"})
 

@@ -74,4 +74,21 @@
     else return;
     event.preventDefault();
   });
+
+  // A reply: htmx has put the note into the form. The text follows what is written there already.
+  document.addEventListener("htmx:afterSwap", ({ target }) => {
+    const text = target.id === "reply-note" && target.querySelector("[data-reply-text]");
+    if (!text) return;
+    const field = target.closest("form").querySelector("textarea");
+    field.value = [field.value.trimEnd(), text.textContent].filter(Boolean).join("\n\n");
+    field.scrollIntoView({ block: "center" });
+    field.focus();
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-no-reply]");
+    if (!link) return;
+    event.preventDefault();
+    link.closest("form").elements.parent_id.value = "";
+    link.closest("#reply-note").replaceChildren();
+  });
 })();
