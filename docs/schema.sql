@@ -1716,10 +1716,23 @@ CREATE TABLE public.forum_comment (
     edited_at timestamp with time zone,
     edited_by_other boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL
+    updated_at timestamp with time zone NOT NULL,
+    deleted_at timestamp with time zone,
+    helpful boolean DEFAULT false NOT NULL,
+    parent_id bigint,
+    pinned_at timestamp with time zone
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_comment ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_commentreaction (
+    comment_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    kind character varying(16) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.forum_commentreaction ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.forum_commentversion (
     account_id bigint NOT NULL,
@@ -2562,6 +2575,9 @@ ALTER TABLE ONLY public.forum_category
 ALTER TABLE ONLY public.forum_comment
     ADD CONSTRAINT forum_comment_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.forum_commentreaction
+    ADD CONSTRAINT forum_commentreaction_pkey PRIMARY KEY (account_id, comment_id, user_id, kind);
+
 ALTER TABLE ONLY public.forum_commentversion
     ADD CONSTRAINT forum_commentversion_pkey PRIMARY KEY (account_id, id);
 
@@ -2840,6 +2856,10 @@ CREATE INDEX client_trash ON public.crm_client USING btree (account_id, trashed_
 CREATE INDEX comment_by_author ON public.forum_comment USING btree (account_id, user_id, created_at, id);
 
 CREATE INDEX comment_from_post ON public.forum_comment USING btree (account_id, from_post_id) WHERE (from_post_id IS NOT NULL);
+
+CREATE INDEX comment_marked ON public.forum_comment USING btree (account_id, post_id, id) WHERE ((pinned_at IS NOT NULL) OR helpful);
+
+CREATE INDEX comment_of_parent ON public.forum_comment USING btree (account_id, parent_id, created_at, id) WHERE (parent_id IS NOT NULL);
 
 CREATE INDEX comment_of_post ON public.forum_comment USING btree (account_id, post_id, created_at, id);
 
@@ -3135,6 +3155,8 @@ CREATE INDEX proxyvote_from_post ON public.forum_proxyvote USING btree (account_
 CREATE INDEX proxyvote_of_client ON public.forum_proxyvote USING btree (account_id, client_id) WHERE (client_id IS NOT NULL);
 
 CREATE INDEX proxyvote_of_contact ON public.forum_proxyvote USING btree (account_id, contact_id) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX reaction_of_user ON public.forum_commentreaction USING btree (account_id, user_id);
 
 CREATE INDEX revenue_change_due ON public.team_revenuechange USING btree (due_at);
 
@@ -3769,10 +3791,22 @@ ALTER TABLE ONLY public.forum_comment
     ADD CONSTRAINT forum_comment_from_post_id_fk FOREIGN KEY (account_id, from_post_id) REFERENCES public.forum_post(account_id, id) ON DELETE SET NULL (from_post_id);
 
 ALTER TABLE ONLY public.forum_comment
+    ADD CONSTRAINT forum_comment_parent_id_fk FOREIGN KEY (account_id, parent_id) REFERENCES public.forum_comment(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_comment
     ADD CONSTRAINT forum_comment_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.forum_comment
     ADD CONSTRAINT forum_comment_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_commentreaction
+    ADD CONSTRAINT forum_commentreactio_account_id_5aca1c0b_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_commentreaction
+    ADD CONSTRAINT forum_commentreaction_comment_id_fk FOREIGN KEY (account_id, comment_id) REFERENCES public.forum_comment(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_commentreaction
+    ADD CONSTRAINT forum_commentreaction_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
 
 ALTER TABLE ONLY public.forum_commentversion
     ADD CONSTRAINT forum_commentversion_account_id_9dcc9309_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

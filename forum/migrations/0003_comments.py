@@ -1,12 +1,9 @@
 import django.db.models.deletion
 import django.utils.timezone
-from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    atomic = False
-
     dependencies = [
         ("accounts", "0013_oidc_domain_checks"),
         ("forum", "0002_titles"),
@@ -27,29 +24,10 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="comment", name="pinned_at", field=models.DateTimeField(editable=False, null=True)
         ),
-        AddIndexConcurrently(
-            model_name="comment",
-            index=models.Index(
-                condition=models.Q(("parent_id__isnull", False)),
-                fields=["account", "parent_id", "created_at", "id"],
-                name="comment_of_parent",
-            ),
-        ),
-        AddIndexConcurrently(
-            model_name="comment",
-            index=models.Index(
-                condition=models.Q(("pinned_at__isnull", False), ("helpful", True), _connector="OR"),
-                fields=["account", "post_id", "id"],
-                name="comment_marked",
-            ),
-        ),
         migrations.RunSQL(
             "ALTER TABLE forum_comment ADD CONSTRAINT forum_comment_parent_id_fk FOREIGN KEY (account_id, parent_id)"
             " REFERENCES forum_comment (account_id, id) ON DELETE CASCADE NOT VALID",
             migrations.RunSQL.noop,
-        ),
-        migrations.RunSQL(
-            "ALTER TABLE forum_comment VALIDATE CONSTRAINT forum_comment_parent_id_fk", migrations.RunSQL.noop
         ),
         migrations.AlterField(
             model_name="notification",

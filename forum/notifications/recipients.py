@@ -46,7 +46,9 @@ WITH candidate (user_id, reason) AS (
     WHERE %(to_followers)s AND account_id = %(account)s AND post_id = %(post)s
     UNION ALL
     SELECT user_id, %(FOLLOWER)s FROM forum_follow
-    WHERE %(to_followers)s AND account_id = %(account)s AND post_id = %(post)s AND is_following
+    WHERE %(to_followers)s AND account_id = %(account)s AND is_following AND (post_id = %(post)s OR post_id IN (
+        SELECT id FROM forum_post WHERE account_id = %(account)s AND duplicate_from_id = %(post)s
+    ))
     UNION ALL
     SELECT id, %(TEAM)s FROM accounts_user
     WHERE account_id = %(account)s AND role = ANY(%(team)s)

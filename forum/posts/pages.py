@@ -11,7 +11,8 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
 from django.db.models import Exists, F, Model, OuterRef, QuerySet, Subquery
-from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.db.models.functions import Left
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -54,6 +55,8 @@ from forum.texts.pages import CreatingTextPage, LongTextFormField, WritingPage
 # The length of the description for search engines, in characters.
 DESCRIPTION_LENGTH = 160
 MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 20, 50, 50
+# The merged suggestions whose text the page of the original quotes, and the length of a quote in characters.
+MAX_QUOTED_DUPLICATES, MAX_QUOTE_LENGTH = 10, 500
 
 
 class PostPage(ForumPage):
@@ -66,8 +69,7 @@ class PostPage(ForumPage):
         is_team = user is not None and user.is_team
         post = self.find(id)
         if post.duplicate_from_id is not None and not (is_team and request.GET.get("original") == "0"):
-            # The original names the duplicate by the query. A message would set a cookie for every reader.
-            return HttpResponseRedirect(reverse("forum-post", args=[post.duplicate_from_id], query={"from": id}))
+            return self.show_merged(post)
         comment_count = post.comment_count_for(user)
         is_long = comment_count > COMMENTS_PER_PAGE
         last = max(1, ceil(count_threads(account.id, id, user) / COMMENTS_PER_PAGE)) if is_long else 1
@@ -108,12 +110,27 @@ class PostPage(ForumPage):
             voted={id} if user is not None and post.is_voted else set(),
             is_followed=user is not None and is_followed(post),
             duplicates=duplicates[:MAX_DUPLICATES],
+            quotes={
+                row["id"]: excerpt(row["beginning"], max_length=MAX_QUOTE_LENGTH)
+                for row in duplicates[:MAX_QUOTED_DUPLICATES]
+            },
             more_duplicates=len(duplicates) > MAX_DUPLICATES,
             image=image_url(request, post),
-            title_of_duplicate=next((title for id, title in duplicates if str(id) == duplicate_id), None),
+            title_of_duplicate=next((row["title"] for row in duplicates if str(row["id"]) == duplicate_id), None),
             canonical=base_url(request)
             + reverse("forum-post", args=[id], query={"page": page.number} if page.number > 1 else None),
             description=excerpt(post.content[:EXCERPT_SOURCE_LENGTH], max_length=DESCRIPTION_LENGTH),
+        )
+
+    def show_merged(self, post: Post) -> HttpResponse:
+        """Return the page of a duplicate: its text, and a link to the original, if the user may see that."""
+        original = (
+            visible_posts(self.request).filter(id=post.duplicate_from_id).only("account_id", "id", "title").first()
+        )
+        post.content_html = post.content_html or render(post.content)
+        canonical = base_url(self.request) + reverse("forum-post", args=[post.id if original is None else original.id])
+        return self.render(
+            "forum/posts/merged_post.html", section="suggestions", post=post, original=original, canonical=canonical
         )
 
     def mark_notifications_read(self, user: User, id: int) -> None:
@@ -200,7 +217,8 @@ def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None =
     account = Account(id=account_id)
     reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
     merged = account.posts.visible_in_forum(reader).of_forum(forum_id).filter(duplicate_from_id=id)
-    return merged.order_by("id").values_list("id", "title")[: MAX_DUPLICATES + 1]
+    columns = {"beginning": Left("content", EXCERPT_SOURCE_LENGTH), "nick": F("user__name")}
+    return merged.order_by("id").values("id", "title", "created_at", **columns)[: MAX_DUPLICATES + 1]
 
 
 # The pages that write

@@ -30,6 +30,7 @@ from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.queries import PostQuerySet
 from forum.lists.whole_forum import ForumList
 from forum.posts.api import PostSerializer
+from forum.posts.merging import MAX_COUNTED_FOLLOWERS
 from forum.posts.models import Post
 
 # The number of search results.
@@ -393,7 +394,9 @@ class MergePostPage(ForumTeamPage):
             if original is None:
                 messages.error(request, _("There is no such suggestion to merge it into."))
         found = self.search(q, id) if original is None else []
-        return self.render(section="suggestions", post=post, original=original, id=id, q=q, found=found)
+        preview = post.preview_merge(original) if original is not None and post.duplicate_from_id is None else None
+        context = {"preview": preview, "max_followers": MAX_COUNTED_FOLLOWERS}
+        return self.render(section="suggestions", post=post, original=original, id=id, q=q, found=found, **context)
 
     def search(self, q: str, id: int) -> list[tuple[object, ...]]:
         """If the text is the id of a post, return this post. If there is none, return the posts that a search for the text finds."""

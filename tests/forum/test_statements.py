@@ -101,7 +101,7 @@ TEAM = {
     "/app/moderation": 7,
     "/app/posts/{post}/team": 11,
     "/app/posts/{post}/merge": 6,
-    "/app/posts/{post}/merge?into={match}": 7,
+    "/app/posts/{post}/merge?into={match}": 10,
     "/app/posts/{post}/merge?q=post": 10,
     "/app/posts/{post}/behalf": 7,
     "/app/posts/behalf": 6,

@@ -260,7 +260,7 @@ def contact_merge(ids):
 
 
 def reaction(ids):
-    return {"reaction": {"comment_id": ids.comment, "kind": "heart"}}
+    return {"reaction": {"comment_id": ids.comment, "kind": "eyes"}}
 
 
 def comment(ids):
