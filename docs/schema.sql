@@ -1894,6 +1894,8 @@ CASE
 END) STORED,
     search_text text DEFAULT ''::text NOT NULL,
     search_words tsvector DEFAULT ''::tsvector NOT NULL,
+    target_is_quarter boolean DEFAULT false NOT NULL,
+    target_on date,
     CONSTRAINT completion_of_task CHECK (((category_id IS NOT NULL) OR ((NOT closed) AND (completed_at IS NULL)) OR (closed AND (completed_at IS NOT NULL)))),
     CONSTRAINT post_of_forum_or_task CHECK ((((category_id IS NOT NULL) AND (forum_id IS NOT NULL) AND ((task_kind)::text = 'feedback'::text)) OR ((category_id IS NULL) AND (forum_id IS NULL) AND (NOT ((task_kind)::text = 'feedback'::text)))))
 )
@@ -3114,6 +3116,8 @@ CREATE INDEX post_by_source_id ON public.forum_post USING btree (account_id, ((a
 CREATE INDEX post_by_status ON public.forum_post USING btree (account_id, category_id, visibility, status_id, created_at, id);
 
 CREATE INDEX post_by_status_before_merge ON public.forum_post USING btree (account_id, status_before_merge_id, id) WHERE (status_before_merge_id IS NOT NULL);
+
+CREATE INDEX post_by_target ON public.forum_post USING btree (account_id, forum_id, status_id, target_on, id) WHERE ((target_on IS NOT NULL) AND (visibility = 1));
 
 CREATE INDEX post_by_title ON public.forum_post USING btree (account_id, lower((title)::text)) WHERE (trashed_at IS NULL);
 

@@ -40,6 +40,8 @@ class ForumConfig(rooms.Room):
         "post": _("post"),
         "report": _("report"),
         "segment": _("segment"),
+        "target_is_quarter": _("quarter of the target day"),
+        "target_on": _("target day"),
         "task_kind": _("task kind"),
         "title": _("title"),
     }

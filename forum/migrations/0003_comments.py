@@ -24,6 +24,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="comment", name="pinned_at", field=models.DateTimeField(editable=False, null=True)
         ),
+        migrations.AddField(
+            model_name="post",
+            name="target_is_quarter",
+            field=models.BooleanField(db_default=False, default=False),
+        ),
+        migrations.AddField(model_name="post", name="target_on", field=models.DateField(null=True)),
         migrations.RunSQL(
             "ALTER TABLE forum_comment ADD CONSTRAINT forum_comment_parent_id_fk FOREIGN KEY (account_id, parent_id)"
             " REFERENCES forum_comment (account_id, id) ON DELETE CASCADE NOT VALID",

@@ -27,4 +27,12 @@ class Migration(migrations.Migration):
                 name="comment_marked",
             ),
         ),
+        AddIndexConcurrently(
+            model_name="post",
+            index=models.Index(
+                condition=models.Q(("target_on__isnull", False), ("visibility", 1)),
+                fields=["account", "forum_id", "status_id", "target_on", "id"],
+                name="post_by_target",
+            ),
+        ),
     ]

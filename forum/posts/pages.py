@@ -44,6 +44,7 @@ from forum.lists.pages.base import (
     find_post,
     lock_post,
     pop_status,
+    target_text,
     visible_posts,
 )
 from forum.lists.queries import VISITOR_ID, author_filter
@@ -115,6 +116,7 @@ class PostPage(ForumPage):
                 for row in duplicates[:MAX_QUOTED_DUPLICATES]
             },
             more_duplicates=len(duplicates) > MAX_DUPLICATES,
+            target=target_text(post.target_on, post.target_is_quarter) if is_team or post.status.on_roadmap else "",
             image=image_url(request, post),
             title_of_duplicate=next((row["title"] for row in duplicates if str(row["id"]) == duplicate_id), None),
             canonical=base_url(request)

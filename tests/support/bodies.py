@@ -125,6 +125,7 @@ def post_body(row, by: User, **fields) -> dict:
         "status_id": new.id,
         "private": False,
         "closed": False,
+        "target_is_quarter": False,
         "priority": 0,
         "tags": [],
         "additional_fields": {},

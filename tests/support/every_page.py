@@ -528,6 +528,7 @@ PAGES = [
     PageCase("", path="/?q=qqqq", state="search without results"),
     PageCase("<category_name:category_name>", path="/ideas for the mobile application"),
     PageCase("app/roadmap"),
+    PageCase("app/roadmap", "bob", state="of the team"),
     PageCase("app/roadmap", path="/app/roadmap?status=planned", state="of a status"),
     PageCase("app/posts/<id:id>", path=of_post()),
     PageCase("app/posts/<id:id>", "carol", path=of_post(name="private"), state="of the user"),

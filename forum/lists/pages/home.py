@@ -35,6 +35,7 @@ from forum.lists.pages.base import (
     query_string,
     read_order,
     route_of_former_path,
+    target_text,
 )
 from forum.lists.queries import posts_by_votes
 from forum.lists.team_filters import TeamFilter, read_team_filter, team_orders
@@ -313,11 +314,28 @@ class RoadmapPage(PostsPage):
         account, forum = request.account, request.forum
         if code := replace_non_xml(request.GET.get("status", "")):
             return self.render_status(get_object_or_404(account.statuses, kind=Status.Kind.POST, code=code))
-        board = account.posts.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=MAX_COLUMN_POSTS)
-        columns = [(status, [as_list_item(row) for row in rows], more) for status, rows, more in board]
+        categories = list(account.categories.of_forum(forum.id))
+        category = None
+        if id := request.GET.get("category"):
+            category = next((row for row in categories if str(row.id) == id), None)
+            if category is None:
+                raise Http404
+        board = account.posts.roadmap(
+            (*COLUMNS, "target_on", "target_is_quarter"),
+            account=account,
+            forum_id=forum.id,
+            category_id=category and category.id,
+            limit=MAX_COLUMN_POSTS,
+        )
+        columns = [
+            (status, [as_list_item(row[:-2]) | {"target": target_text(*row[-2:])} for row in rows], more)
+            for status, rows, more in board
+        ]
         return self.render(
             section="roadmap",
             columns=columns,
+            categories=categories,
+            category=category,
             canonical=base_url(request) + reverse("forum-roadmap"),
             **self.list_context([post for _, posts, _ in columns for post in posts]),
         )
