@@ -39,18 +39,18 @@ def visible_replies(account_id: int, reader: User) -> CommentQuerySet:
     return replies.visible_to(reader).order_by("created_at", "id")
 
 
-def threads(account_id: int, post_id: int, reader: User) -> CommentQuerySet:
+def threads(account_id: int, post_id: int, reader: User) -> QuerySet[Comment]:
     """Return the comments that begin the threads of a post."""
     comments = Account(id=account_id).comments(manager="with_withdrawn").filter(post_id=post_id, parent_id=None)
-    found: CommentQuerySet = comments.filter((LIVE & visible(reader)) | Exists(visible_replies(account_id, reader)))
-    return found
+    return comments.filter((LIVE & visible(reader)) | Exists(visible_replies(account_id, reader)))
 
 
-def with_details(comments: CommentQuerySet, reader: User, user_id: int) -> CommentQuerySet:
+def with_details(comments: QuerySet[Comment], reader: User, user_id: int) -> QuerySet[Comment]:
     """Add what the page shows to the user. Of an author, only the columns that the page shows are read."""
-    names = {name: F(f"user__{name}") for name in USER_COLUMNS}
+    names: dict[str, Any] = {name: F(f"user__{name}") for name in USER_COLUMNS}
     shown = Case(When(LIVE & visible(reader), then=Value(True)), default=Value(False), output_field=BooleanField())
-    return comments.annotate(files=attached_files("comment"), counted=reactions(user_id), is_shown=shown, **names)
+    names |= {"files": attached_files("comment"), "counted": reactions(user_id), "is_shown": shown}
+    return comments.annotate(**names)
 
 
 @prepared(account_id=int, post_id=int, start=int, size=int, pinned=int, user_id=int, author_id=int)

@@ -325,9 +325,10 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         if values.get("scheduled_at", self.scheduled_at) != self.scheduled_at:
             values.setdefault("due_day", None)
         if not {"target_on", "target_is_quarter"}.isdisjoint(values):
-            day = values.get("target_on", self.target_on)
-            is_quarter = day is not None and values.get("target_is_quarter", self.target_is_quarter)
-            values |= {"target_on": end_of_quarter(day) if is_quarter else day, "target_is_quarter": is_quarter}
+            day, is_quarter = (values.get(name, getattr(self, name)) for name in ("target_on", "target_is_quarter"))
+            if day is not None and is_quarter:
+                day = end_of_quarter(day)
+            values |= {"target_on": day, "target_is_quarter": bool(day and is_quarter)}
         assign_links(values, "client_id", "contact_id", "deal_id")
         if "content" in values or is_new:
             values["content_html"] = render(values.get("content", self.content))

@@ -397,7 +397,7 @@ class MovePostPage(ForumTeamPage):
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         return redirect("forum-post-team", id, query={"tool": "status"})
 
-    def post(self, request: ForumUserRequest, id: int) -> HttpResponse:
+    def post(self, request: ForumUserRequest, id: int) -> HttpResponse:  # type: ignore[override]  # has no actions
         status_id, seen_id = (parse_id(request.POST.get(name)) for name in ("status_id", "seen_status_id"))
 
         def move() -> None:
@@ -433,7 +433,7 @@ class MergePostPage(ForumTeamPage):
                 messages.error(request, _("There is no such suggestion to merge it into."))
         found = self.search(q, id) if original is None else []
         preview = post.preview_merge(original) if original is not None and post.duplicate_from_id is None else None
-        context = {"preview": preview, "max_followers": MAX_COUNTED_FOLLOWERS}
+        context: dict[str, Any] = {"preview": preview, "max_followers": MAX_COUNTED_FOLLOWERS}
         return self.render(section="suggestions", post=post, original=original, id=id, q=q, found=found, **context)
 
     def search(self, q: str, id: int) -> list[tuple[object, ...]]:

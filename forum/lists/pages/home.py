@@ -1,7 +1,8 @@
 """The lists of suggestions: of the whole forum, with filters, of a category, of the user, and the roadmap."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import date
+from typing import Any, cast
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
@@ -324,11 +325,18 @@ class RoadmapPage(PostsPage):
             (*COLUMNS, "target_on", "target_is_quarter"),
             account=account,
             forum_id=forum.id,
-            category_id=category and category.id,
+            category_id=None if category is None else category.id,
             limit=MAX_COLUMN_POSTS,
         )
         columns = [
-            (status, [as_list_item(row[:-2]) | {"target": target_text(*row[-2:])} for row in rows], more)
+            (
+                status,
+                [
+                    as_list_item(row[:-2]) | {"target": target_text(*cast("tuple[date | None, bool]", row[-2:]))}
+                    for row in rows
+                ],
+                more,
+            )
             for status, rows, more in board
         ]
         return self.render(

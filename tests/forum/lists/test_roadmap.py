@@ -85,7 +85,9 @@ def test_suggestions_with_a_target_come_first_by_their_day(acme):
 def test_others_see_the_target_while_the_status_is_on_the_roadmap(acme):
     post = make_with_status(acme, "One", "planned")
     form = next(
-        form for form in acme.page(acme.bob).get(f"/app/posts/{post.id}/team").forms.values() if "target_on" in form.fields
+        form
+        for form in acme.page(acme.bob).get(f"/app/posts/{post.id}/team").forms.values()
+        if "target_on" in form.fields
     )
     form["target_on"], form["target_is_quarter"] = "2027-05-05", True
     form.submit("do", value="place", status=303)
