@@ -237,7 +237,7 @@ def sitemap_entries(account_id: int, forum_id: int, *, limit: int) -> list[tuple
 
 # The condition of a partial index. As a parameter of a prepared statement, the value would not be known to a generic plan.
 IS_OPEN = f"visibility = {Visibility.OPEN:d}"
-# For each status, the query reads its first posts from two indexes.
+# For each status, the query reads its first posts from two indexes. With NOT EXISTS, it would scan the posts to find those with a target.
 ROADMAP_POSTS = f"""
 SELECT status_id, post.id
 FROM unnest(%s::bigint[]) WITH ORDINALITY AS status (status_id, place) CROSS JOIN LATERAL (
@@ -246,9 +246,9 @@ FROM unnest(%s::bigint[]) WITH ORDINALITY AS status (status_id, place) CROSS JOI
     ORDER BY target_on, id LIMIT %s)
     UNION ALL
     (SELECT id, NULL, votes_cache FROM forum_postsortkey AS key
-    WHERE account_id = %s AND forum_id = %s AND status_id = status.status_id AND {IS_OPEN} {{in_category}} AND NOT EXISTS (
-        SELECT FROM forum_post AS dated WHERE dated.account_id = key.account_id AND dated.id = key.id AND dated.target_on IS NOT NULL
-    )
+    WHERE account_id = %s AND forum_id = %s AND status_id = status.status_id AND {IS_OPEN} {{in_category}} AND (
+        SELECT target_on FROM forum_post AS post WHERE post.account_id = key.account_id AND post.id = key.id
+    ) IS NULL
     ORDER BY votes_cache DESC, id DESC LIMIT %s)
     ORDER BY target_on, votes_cache DESC, id DESC LIMIT %s
 ) AS post ORDER BY place, target_on, votes_cache DESC, id DESC
