@@ -395,6 +395,7 @@ class MovePostPage(ForumTeamPage):
     """Moving a suggestion to another status on the roadmap, by dragging. The link leads to the form for the status."""
 
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        self.find(id)
         return redirect("forum-post-team", id, query={"tool": "status"})
 
     def post(self, request: ForumUserRequest, id: int) -> HttpResponse:  # type: ignore[override]  # has no actions
