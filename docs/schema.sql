@@ -1737,10 +1737,23 @@ CREATE TABLE public.forum_comment (
     edited_at timestamp with time zone,
     edited_by_other boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL
+    updated_at timestamp with time zone NOT NULL,
+    deleted_at timestamp with time zone,
+    helpful boolean DEFAULT false NOT NULL,
+    parent_id bigint,
+    pinned_at timestamp with time zone
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.forum_comment ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_commentreaction (
+    comment_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    kind character varying(16) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.forum_commentreaction ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.forum_commentversion (
     account_id bigint NOT NULL,
@@ -1902,6 +1915,8 @@ CASE
 END) STORED,
     search_text text DEFAULT ''::text NOT NULL,
     search_words tsvector DEFAULT ''::tsvector NOT NULL,
+    target_is_quarter boolean DEFAULT false NOT NULL,
+    target_on date,
     CONSTRAINT completion_of_task CHECK (((category_id IS NOT NULL) OR ((NOT closed) AND (completed_at IS NULL)) OR (closed AND (completed_at IS NOT NULL)))),
     CONSTRAINT post_of_forum_or_task CHECK ((((category_id IS NOT NULL) AND (forum_id IS NOT NULL) AND ((task_kind)::text = 'feedback'::text)) OR ((category_id IS NULL) AND (forum_id IS NULL) AND (NOT ((task_kind)::text = 'feedback'::text)))))
 )
@@ -2586,6 +2601,9 @@ ALTER TABLE ONLY public.forum_category
 ALTER TABLE ONLY public.forum_comment
     ADD CONSTRAINT forum_comment_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.forum_commentreaction
+    ADD CONSTRAINT forum_commentreaction_pkey PRIMARY KEY (account_id, comment_id, user_id, kind);
+
 ALTER TABLE ONLY public.forum_commentversion
     ADD CONSTRAINT forum_commentversion_pkey PRIMARY KEY (account_id, id);
 
@@ -2868,6 +2886,10 @@ CREATE INDEX comment_by_author ON public.forum_comment USING btree (account_id, 
 
 CREATE INDEX comment_from_post ON public.forum_comment USING btree (account_id, from_post_id) WHERE (from_post_id IS NOT NULL);
 
+CREATE INDEX comment_marked ON public.forum_comment USING btree (account_id, post_id, id) WHERE ((pinned_at IS NOT NULL) OR helpful);
+
+CREATE INDEX comment_of_parent ON public.forum_comment USING btree (account_id, parent_id, created_at, id) WHERE (parent_id IS NOT NULL);
+
 CREATE INDEX comment_of_post ON public.forum_comment USING btree (account_id, post_id, created_at, id);
 
 CREATE INDEX comment_waiting ON public.forum_comment USING btree (account_id, created_at, id) WHERE (NOT approved);
@@ -3126,6 +3148,8 @@ CREATE INDEX post_by_status ON public.forum_post USING btree (account_id, catego
 
 CREATE INDEX post_by_status_before_merge ON public.forum_post USING btree (account_id, status_before_merge_id, id) WHERE (status_before_merge_id IS NOT NULL);
 
+CREATE INDEX post_by_target ON public.forum_post USING btree (account_id, forum_id, status_id, target_on, id) WHERE ((target_on IS NOT NULL) AND (visibility = 1));
+
 CREATE INDEX post_by_title ON public.forum_post USING btree (account_id, lower((title)::text)) WHERE (trashed_at IS NULL);
 
 CREATE INDEX post_closed_own ON public.forum_post USING btree (account_id, user_id, category_id) WHERE (visibility = 2);
@@ -3166,6 +3190,8 @@ CREATE INDEX proxyvote_from_post ON public.forum_proxyvote USING btree (account_
 CREATE INDEX proxyvote_of_client ON public.forum_proxyvote USING btree (account_id, client_id) WHERE (client_id IS NOT NULL);
 
 CREATE INDEX proxyvote_of_contact ON public.forum_proxyvote USING btree (account_id, contact_id) WHERE (contact_id IS NOT NULL);
+
+CREATE INDEX reaction_of_user ON public.forum_commentreaction USING btree (account_id, user_id);
 
 CREATE INDEX revenue_change_due ON public.team_revenuechange USING btree (due_at);
 
@@ -3805,10 +3831,22 @@ ALTER TABLE ONLY public.forum_comment
     ADD CONSTRAINT forum_comment_from_post_id_fk FOREIGN KEY (account_id, from_post_id) REFERENCES public.forum_post(account_id, id) ON DELETE SET NULL (from_post_id);
 
 ALTER TABLE ONLY public.forum_comment
+    ADD CONSTRAINT forum_comment_parent_id_fk FOREIGN KEY (account_id, parent_id) REFERENCES public.forum_comment(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_comment
     ADD CONSTRAINT forum_comment_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.forum_comment
     ADD CONSTRAINT forum_comment_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_commentreaction
+    ADD CONSTRAINT forum_commentreactio_account_id_5aca1c0b_fk_accounts_ FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_commentreaction
+    ADD CONSTRAINT forum_commentreaction_comment_id_fk FOREIGN KEY (account_id, comment_id) REFERENCES public.forum_comment(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_commentreaction
+    ADD CONSTRAINT forum_commentreaction_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
 
 ALTER TABLE ONLY public.forum_commentversion
     ADD CONSTRAINT forum_commentversion_account_id_9dcc9309_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

@@ -24,7 +24,7 @@ LATE_TEXTS_DELAY = timedelta(minutes=2)
 MOVE_COMMENTS = """
 WITH moved AS (
     UPDATE forum_comment SET withdrawn_at = %(withdrawn_at)s
-    WHERE account_id = %(account)s AND user_id = %(user)s AND post_id = ANY(%(posts)s)
+    WHERE account_id = %(account)s AND user_id = %(user)s AND post_id = ANY(%(posts)s) AND deleted_at IS NULL
         AND (withdrawn_at IS NULL) = (%(withdrawn_at)s::timestamptz IS NOT NULL)
     RETURNING account_id, id, post_id, approved AND NOT internal AS is_public
 ), number AS (

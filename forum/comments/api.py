@@ -1,6 +1,6 @@
 """The views and serializers of comments in the Account API, where comments are also read and written as posts."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from django.db.models import Model, QuerySet
@@ -19,6 +19,7 @@ from core.api.fields import (
     IntegerField,
     RelatedField,
     TextField,
+    WireField,
     long_text_field,
 )
 from core.api.lists import Paged
@@ -27,12 +28,12 @@ from core.api.serializers import ResourceSerializer, declared_fields
 from core.db.prepared import prepared
 from core.db.transactions import in_transaction, without_transaction
 from core.errors import ConcurrentUpdate, FieldError
-from core.openapi.fields import RelatedExtension, WireFieldExtension
+from core.openapi.fields import RelatedExtension, WireFieldExtension, describe_field
 from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
 from core.openapi.values import BOOLEAN
 from core.rows.access import prepared_access
 from core.rows.trash import TrashedId
-from forum.comments.models import Comment
+from forum.comments.models import Comment, CommentReaction
 from forum.forums.requests import agent_of
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class CommentOnPostSerializer(ResourceSerializer):
     content = long_text_field(required=True)
     task_kind = ChoiceField([COMMENT])
     post_id = CommentedPost("posts")
+    parent_id = IntegerField()
     internal = BooleanField()
 
     def get_fields(self) -> dict[str, Any]:
@@ -81,16 +83,32 @@ class CommentOnPostSerializer(ResourceSerializer):
         return fields
 
 
+class ReactionCountsField(WireField):
+    """The number of reactions of each kind that a comment has."""
+
+
 class CommentSerializer(ResourceSerializer):
     id = IntegerField(read_only=True)
     comment = long_text_field(required=True)
     kind = TextField(read_only=True)
     post_id = IntegerField(read_only=True)
+    parent_id = IntegerField()
     user_id = IntegerField(read_only=True)
     nick = TextField(read_only=True)
     agent = TextField(read_only=True)
     internal = BooleanField()
     approved = BooleanField(read_only=True)
+    pinned = BooleanField(read_only=True)
+    helpful = BooleanField(read_only=True)
+    reactions = ReactionCountsField(read_only=True)
+
+    sources = {"reactions": "reaction_counts"}
+
+
+class ReactionSerializer(ResourceSerializer):
+    comment_id = IntegerField(required=True)
+    kind = ChoiceField(CommentReaction.Kind.values, required=True)
+    reacts = BooleanField()
 
 
 class CommentAsPostSerializer(CommentSerializer):
@@ -98,11 +116,14 @@ class CommentAsPostSerializer(CommentSerializer):
 
     content = long_text_field(required=True)
     task_kind = ChoiceField([COMMENT])
-    # An internal comment stays internal.
+    # An internal comment stays internal, and a reply stays below its parent.
     internal = BooleanField(read_only=True)
+    parent_id = IntegerField(read_only=True)
     approved = BooleanField()
+    pinned = BooleanField()
+    helpful = BooleanField()
 
-    sources = {"content": "comment"}
+    sources = {**CommentSerializer.sources, "content": "comment"}
 
     def validate(self, values: dict[str, object]) -> dict[str, object]:
         """Return the text from `content` or `comment`, and whether to approve the comment.
@@ -117,7 +138,7 @@ class CommentAsPostSerializer(CommentSerializer):
             if self.instance.approved and not approved:
                 raise FieldError("approved", _("can't be withdrawn"), "approved")
             result["approved"] = approved
-        return result
+        return result | {name: values[name] for name in ("pinned", "helpful") if values.get(name) is not None}
 
 
 class CommentActions(Paged, ResourceViewSet):
@@ -132,7 +153,7 @@ class CommentActions(Paged, ResourceViewSet):
             context = self.get_serializer_context()
             serializer = CommentOnPostSerializer(data=data, context=context)
             self.check(post=serializer)
-            comment = self.add_comment(context["post"], serializer.values["content"], serializer.values.get("internal"))
+            comment = self.add_comment(context["post"], serializer.values["content"], serializer.values)
             if self.pending_links:
                 comment.post_id = None  # type: ignore[assignment]  # null in the response, but not saved
             return comment
@@ -162,6 +183,9 @@ class CommentActions(Paged, ResourceViewSet):
                 post.edit_comment(comment, serializer.values["comment"], by=self.request.user)
             if serializer.values.get("approved"):
                 post.approve_comment(comment)
+            marks = {name: serializer.values[name] for name in ("pinned", "helpful") if name in serializer.values}
+            if marks:
+                post.mark_comment(comment, by=self.request.user, **marks)
             return comment
 
         return Response(self.represent_as_post(in_transaction(act)))
@@ -195,13 +219,29 @@ class CommentActions(Paged, ResourceViewSet):
             post = self.get_object()
             serializer = CommentSerializer(data=self.body.get("comment"), context={"account": self.account})
             self.check(comment=serializer)
-            return self.add_comment(post, serializer.values["comment"], serializer.values.get("internal"))
+            return self.add_comment(post, serializer.values["comment"], serializer.values)
 
         return self.respond_created(CommentSerializer.represent(without_transaction(act), self.account.zone))
 
-    def add_comment(self, post: "Post", text: str, internal: bool | None) -> Comment:
-        user, agent = self.request.user, agent_of(self.request)
-        comment = post.comment(by=user, text=text, agent=agent, internal=bool(internal))
+    def react(self, request: APIRequest, id: int) -> HttpResponse:
+        """Add a reaction of the user to a comment, or with `reacts=false` withdraw it. Return the comment."""
+
+        def act() -> Comment:
+            post = self.get_object(locked=True)
+            serializer = ReactionSerializer(data=self.body.get("reaction"), context={"account": self.account})
+            self.check(reaction=serializer)
+            values, comments = serializer.values, self.account.comments.filter(post_id=post.id).with_names()
+            comment = comments.filter(id=values["comment_id"]).first()
+            if comment is None:
+                raise FieldError("comment_id", _("can't be found"), "gone")
+            post.react(comment, values["kind"], by=request.user, reacts=values.get("reacts") is not False)
+            return comments.get(id=comment.id)
+
+        return Response(CommentSerializer.represent(in_transaction(act), self.account.zone))
+
+    def add_comment(self, post: "Post", text: str, values: Mapping[str, Any]) -> Comment:
+        user, agent, internal = self.request.user, agent_of(self.request), bool(values.get("internal"))
+        comment = post.comment(by=user, text=text, agent=agent, internal=internal, parent_id=values.get("parent_id"))
         comment.nick = user.name
         return comment
 
@@ -210,6 +250,15 @@ class CommentActions(Paged, ResourceViewSet):
 
 
 # What views and serializers do not tell the OpenAPI document.
+describe_field(
+    ReactionCountsField,
+    response={
+        "type": "object",
+        "properties": {kind: {"type": "integer", "minimum": 1} for kind in CommentReaction.Kind.values},
+        "additionalProperties": False,
+    },
+)
+SHAPES[ReactionSerializer] = Shape(CommentReaction)
 SHAPES[CommentSerializer] = Shape(Comment)
 # `post_id` is null while the post of the comment is in the trash.
 SHAPES[CommentAsPostSerializer] = Shape(Comment, nullable=frozenset({"post_id"}))
@@ -222,4 +271,6 @@ SHAPES[CommentOnPostSerializer] = Shape(
 )
 RESPONSES["list_comments"] = RESPONSES["create_comment"] = CommentSerializer
 BODIES["create_comment"] = {"comment": CommentSerializer}
+RESPONSES["react"] = CommentSerializer
+BODIES["react"] = {"reaction": ReactionSerializer}
 QUERY_PARAMETERS["list_comments"] = {"internal": BOOLEAN}

@@ -16,9 +16,12 @@ from accounts.users.models import User
 from core.db.prepared import insertion_of
 from core.db.tenancy import fold
 from core.errors import FieldError
-from forum.comments.models import Comment
+from forum.comments.models import Comment, CommentReaction
 from forum.lists.locking import LockablePost
 from forum.texts.markdown import render
+
+# The pinned comments of a post.
+MAX_PINNED = 3
 
 # The CTEs of `Post.lock_and_insert` for a new comment, which is counted, and recorded for notifications unless the post is a task.
 # `updated_at` must not go back if a comment waited for another that was begun later.
@@ -60,8 +63,13 @@ class Commentable(LockablePost):
         own = self.account.comments.waiting().filter(post_id=self.id, user_id=user.id)
         return self.comments_cache + own.count()
 
-    def comment(self, *, by: User, text: str, agent: str = "", internal: bool = False) -> Comment:
+    def comment(
+        self, *, by: User, text: str, agent: str = "", internal: bool = False, parent_id: int | None = None
+    ) -> Comment:
         """Add a comment, which may have to wait for approval. Raise FieldError if the post is merged into another, or if the user may not write internal comments.
+
+        A reply to a reply belongs to the same parent. A reply to an internal comment is internal.
+        Raise FieldError if the user may not see the parent, or if the parent waits for approval.
 
         A comment that is not public does not change `updated_at` of the post, because lists and feeds show that time to everyone. The row of
         the post is updated in any case, because the change feed must report the post.
@@ -73,18 +81,15 @@ class Commentable(LockablePost):
             self.check_not_merged()
             raise FieldError("internal", _("can only be set by the team"), "team")
         comment = Comment(
-            account=self.account,
-            post_id=self.id,
-            user_id=by.id,
-            comment=text,
-            comment_html=html,
-            agent=agent,
-            internal=internal,
-            approved=internal or not self.waits_for_approval(by, html=html),
+            account=self.account, post_id=self.id, user_id=by.id, comment=text, comment_html=html, agent=agent
         )
         insertion = insertion_of(Comment)
-        # Without attachments, the statement commits itself.
-        with transaction.atomic() if names_attachments(text) else nullcontext():
+        # Without attachments and a parent, the statement commits itself.
+        with transaction.atomic() if parent_id is not None or names_attachments(text) else nullcontext():
+            if parent_id is not None:
+                internal = self._add_to_thread(comment, parent_id, by=by) or internal
+            comment.internal = internal
+            comment.approved = internal or not self.waits_for_approval(by, html=html)
             inserted = self.lock_and_insert(
                 INSERT_COMMENT.format(into=insertion.into, values=insertion.values, returning=insertion.returning),
                 [*insertion.values_of(comment), by.is_team],
@@ -100,9 +105,24 @@ class Commentable(LockablePost):
                 self.answered_at = self.answered_at or comment.created_at
         return comment
 
+    def _add_to_thread(self, reply: Comment, parent_id: int, *, by: User) -> bool:
+        """Set the parent of a reply, and return whether the parent is internal."""
+        # Otherwise an undone merge could move the parent away before the reply is inserted.
+        self.lock()
+        self.check_not_merged()
+        comments = self.account.comments.filter(post_id=self.id).visible_to(by)
+        parent = comments.filter(id=parent_id).first()
+        if parent is None:
+            raise FieldError("parent_id", _("can't be found"), "gone")
+        if not parent.approved:
+            raise FieldError("parent_id", _("waits for approval"), "waiting")
+        # A reply moves with its parent when merges are undone.
+        reply.parent_id, reply.from_post_id = parent.thread_id, parent.from_post_id
+        return parent.internal
+
     @transaction.atomic(savepoint=False)
     def erase_comment(self, comment: Comment) -> None:
-        """Erase a comment with its versions. The post's `updated_at` stays the same.
+        """Erase a comment with its versions. The post's `updated_at` stays the same. A comment with replies keeps a row without its text.
 
         The post is unanswered again if this was the only public comment of the team, unless the team marked the post as handled.
         Raise FieldError if the post is merged into another.
@@ -112,13 +132,72 @@ class Commentable(LockablePost):
         comments = self.account.comments.filter(post_id=self.id)
         # Do not change `answered_at` if it is the time of another comment, or of `mark_handled`.
         is_answer = comment.is_public and comment.created_at == self.answered_at
-        erased, _by_model = comments.filter(id=comment.id).delete()
-        if erased:
+        if self.erase_uncounted_comment(comment):
             values: dict[str, object] = {}
             if is_answer:
                 answers = comments.public().by_team().order_by("created_at", "id")
                 values["answered_at"] = answers.values_list("created_at", flat=True).first()
             self._add_to_count(comment.count_column, -1, **values)
+
+    def erase_uncounted_comment(self, comment: Comment) -> bool:
+        """Erase a comment with the rows that depend on it, except its replies, without a change of the counts. Return whether it existed."""
+        comments = self.account.comments(manager="with_withdrawn").filter(post_id=self.id)
+        reply_ids = list(comments.filter(parent_id=comment.id).values_list("id", flat=True))
+        if reply_ids:
+            comments.filter(id__in=reply_ids).update(parent_id=None)
+        _rows, by_model = comments.filter(id=comment.id).delete()
+        if reply_ids:
+            kept = ("account_id", "id", "post_id", "from_post_id", "user_id", "internal", "created_at")
+            values = {name: getattr(comment, name) for name in kept}
+            Comment.with_withdrawn.create(**values, comment="", deleted_at=timezone.now())
+            comments.filter(id__in=reply_ids).update(parent_id=comment.id)
+        elif comment.parent_id is not None:
+            parent = comments.filter(id=comment.parent_id).exclude(deleted_at=None)
+            parent.exclude(id__in=comments.filter(parent_id=comment.parent_id).values("parent_id")).delete()
+        return "forum.Comment" in by_model
+
+    @transaction.atomic(savepoint=False)
+    def mark_comment(
+        self, comment: Comment, *, by: User, pinned: bool | None = None, helpful: bool | None = None
+    ) -> None:
+        """Pin a comment, or mark it as helpful, or undo that. The caller must have read it after locking the post.
+
+        Raise FieldError for a comment that is not public, for a pinned reply, above `MAX_PINNED`, and if the post is merged into another.
+        """
+        self.check_not_merged()
+        for name, value in (("pinned", pinned), ("helpful", helpful)):
+            if value is None or value == getattr(comment, name):
+                continue
+            if value and not comment.is_public:
+                raise FieldError(name, _("is only for public comments"), "not_public")
+            if name == "helpful":
+                comment.helpful = value
+            else:
+                others = self.account.comments.filter(post_id=self.id, pinned_at__isnull=False)
+                if value and comment.parent_id is not None:
+                    raise FieldError(name, _("is not for replies"), "reply")
+                if value and others.count() >= MAX_PINNED:
+                    raise FieldError(name, _("is set for {most} comments already"), "too_many", {"most": MAX_PINNED})
+                comment.pinned_at = timezone.now() if value else None
+            record(
+                self.account_id, f"comment.{name if value else f'not_{name}'}", by=by, target=self, comment=comment.id
+            )
+        comment.save(update_fields=["pinned_at", "helpful"])
+        self._add_to_count(comment.count_column, 0)
+
+    @transaction.atomic(savepoint=False)
+    def react(self, comment: Comment, kind: str, *, by: User, reacts: bool) -> None:
+        """Add or withdraw a reaction. Raise FieldError for an unknown kind, and if the post is merged into another."""
+        self.check_not_merged()
+        if kind not in CommentReaction.Kind:
+            raise FieldError(
+                "kind", _("is not one of {choices}"), "unknown", {"choices": ", ".join(CommentReaction.Kind)}
+            )
+        own = self.account.comment_reactions.filter(comment_id=comment.id, user_id=by.id, kind=kind)
+        if not reacts:
+            own.delete()
+        elif not own.exists():
+            self.account.comment_reactions.create(comment_id=comment.id, user_id=by.id, kind=kind)
 
     @transaction.atomic(savepoint=False)
     def edit_comment(self, comment: Comment, text: str, *, by: User) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, cast
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.db.models import Q
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -18,15 +17,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from accounts.layout.forms import Form
+from accounts.layout.settings import parse_id
 from accounts.mentions.parsing import names_in
 from accounts.users.models import User
 from core.db.tenancy import fold
 from core.db.transactions import in_transaction
+from core.error_responses import error_response
 from core.errors import Conflict
 from core.http import throttling
 from core.pages.base import redirect
 from core.pages.creation import Creation
-from forum.comments.models import COMMENTS_PER_PAGE, Comment, CommentQuerySet
+from forum.comments.models import COMMENTS_PER_PAGE, Comment, CommentQuerySet, CommentReaction
+from forum.comments.threads import MAX_SHOWN_REPLIES, beginning_of_reply, count_threads, place_of, read_comments
 from forum.forums.pages.base import ForumPage, PostNotFound
 from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
 from forum.lists.pages.base import PostMerged, find_post, lock_post, visible_posts
@@ -48,6 +50,8 @@ class CommentForm(CommentTextForm):
     """The form for a new comment. The team can choose that only the team sees the comment."""
 
     internal = forms.BooleanField(label=gettext_lazy("Internal: only the team can see it"), required=False)
+    # The comment that is replied to. The template of the form has the input.
+    parent_id = forms.CharField(required=False, max_length=19, widget=forms.HiddenInput)
 
     def __init__(self, *args: object, user: User | None, **kwargs: object):
         super().__init__(*args, **kwargs)
@@ -88,11 +92,15 @@ class CommentPage(CreatingTextPage):
     template_name = "forum/comments/comment_page.html"
 
     def get(self, request: ForumRequest, id: int) -> HttpResponse:
+        """Return the form with the draft of the browser, or what htmx puts into the form for a reply. Otherwise redirect to the form."""
         find_post(request, id, include_merged=True)
         draft = self.find_draft()
         if draft is not None:
             return self.show(self.make_form(initial=draft.values), id=id, is_draft=True)
-        return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
+        initial = initial_of_reply(request, id) if request.htmx else {}
+        if not initial:
+            return redirect(reverse("forum-post", args=[id], fragment="comment-form"))
+        return self.render("forum/comments/reply_part.html", post_id=id, reply=initial)
 
     def make_form(self, *args: object, **kwargs: object) -> CommentForm:
         return CommentForm(*args, user=self.request.user, **kwargs)
@@ -100,11 +108,17 @@ class CommentPage(CreatingTextPage):
     def save(self, form: CommentForm, id: int) -> HttpResponse:
         request = cast(ForumUserRequest, self.request)
         text, internal = form.cleaned_data["content"], form.cleaned_data.get("internal", False)
+        parent_id = parse_id(form.cleaned_data["parent_id"])
+        if parent_id is not None:
+            parents = request.account.comments.filter(post_id=id, id=parent_id, internal=True)
+            internal = internal or (request.user.is_team and parents.exists())
         created: list[tuple[Post, Comment]] = []
 
         def create() -> Comment:
             post = find_post(request, id)
-            new = post.comment(by=request.user, text=text, agent=agent_of(request), internal=internal)
+            new = post.comment(
+                by=request.user, text=text, agent=agent_of(request), internal=internal, parent_id=parent_id
+            )
             created[:] = [(post, new)]
             return new
 
@@ -112,6 +126,8 @@ class CommentPage(CreatingTextPage):
             if comment.internal != internal:
                 # Its notifications were sent to other people.
                 raise Conflict(_("A comment can't become internal or public afterwards. Add it as a second entry."))
+            if comment.parent_id != parent_id:
+                raise Conflict(_("A comment can't become a reply afterwards. Add it as a second entry."))
             # The text is read while the post is locked.
             lock_post(request, id).edit_comment(request.account.comments.get(id=comment.id), text, by=request.user)
 
@@ -119,12 +135,17 @@ class CommentPage(CreatingTextPage):
             create=create,
             rows=request.account.comments.filter(post_id=id).visible_to(request.user),
             path=lambda comment: reverse("forum-comment", args=[id, comment.id]),
-            saved=lambda comment: {"content": comment.comment, "internal": comment.internal},
+            saved=lambda comment: {
+                "content": comment.comment,
+                "internal": comment.internal,
+                "parent_id": comment.parent_id,
+            },
             change=change,
             is_visible=lambda comment: comment.may_be_changed_by(request.user),
         )
         try:
-            comment = self.create_text(form, creation, {"content": text, "internal": internal}, "comment", id=id)
+            values = {"content": text, "internal": internal, "parent_id": parent_id}
+            comment = self.create_text(form, creation, values, "comment", id=id)
         except PostNotFound:
             return self.show(form, id=id, status=HTTPStatus.NOT_FOUND, is_gone=True)
         except PostMerged as merged:
@@ -138,16 +159,19 @@ class CommentPage(CreatingTextPage):
                 message = _("Thank you! It is waiting for approval: until then, only you and the team can see it.")
             messages.success(request, message)
             return redirect(path)
-        if not created or "?" in path:
-            # The comment exists already, or it is on another page of comments.
+        is_elsewhere = comment.parent_id is not None and "reply=" in request.headers.get("HX-Current-URL", "")
+        if not created or "?" in path or is_elsewhere:
+            # The comment exists already, or the page may not show its place in the list.
             return HttpResponse(headers={"HX-Redirect": path})
         [(post, new)] = created
-        new.user = request.user
+        new.user, new.is_shown = request.user, True
         internal_count = post.internal_comments_cache if request.user.is_team else 0
         return self.render("forum/comments/new_comment.html", post=post, comment=new, internal_count=internal_count)
 
     def path_of(self, post: "Post", comment: Comment) -> str:
-        """Return the path of a new comment, which is on the last page of comments."""
+        """Return the path of a new comment, which is on the last page of comments, or below its parent."""
+        if comment.parent_id is not None:
+            return path_of_comments(self.request, post, comment, f"comment-{comment.id}")
         query = {"page": "last"} if post.comment_count_for(self.request.user) > COMMENTS_PER_PAGE else None
         return post_path(post.id, post.title, query=query, fragment=f"comment-{comment.id}")
 
@@ -165,14 +189,117 @@ MAX_VERSIONS = 50
 
 
 def path_of_comments(request: ForumRequest, post: "Post", comment: Comment | None, fragment: str = "") -> str:
-    """Return the path of the post, with the page of its comments that has the comment, or had it before the comment was deleted."""
-    page, last = 1, ceil(post.comment_count_for(request.user) / COMMENTS_PER_PAGE)
-    if comment is not None and last > 1:
-        earlier = Q(created_at__lt=comment.created_at) | Q(created_at=comment.created_at, id__lt=comment.id)
-        comments = request.account.comments.filter(earlier, post_id=post.id).visible_to(request.user)
+    """Return the path of the page that has the comment, or had it before the comment was deleted.
+
+    The page of the post has the first replies of each thread. The others are on the page of the thread.
+    """
+    page, reply_count = 1, 0
+    is_long = post.comment_count_for(request.user) > COMMENTS_PER_PAGE
+    if comment is not None and (is_long or comment.parent_id is not None):
+        thread_count, reply_count = place_of(comment, request.user)
+        last = max(1, ceil(count_threads(post.account_id, post.id, request.user) / COMMENTS_PER_PAGE))
         # The deleted comment may have been the only one of the last page.
-        page = min(comments.count() // COMMENTS_PER_PAGE + 1, last)
+        page = min(thread_count // COMMENTS_PER_PAGE + 1, last)
+    if comment is not None and fragment and reply_count >= MAX_SHOWN_REPLIES:
+        page = reply_count // COMMENTS_PER_PAGE + 1
+        query = {"page": page} if page > 1 else None
+        return reverse("forum-comment-thread", args=[post.id, comment.thread_id], query=query, fragment=fragment)
     return post_path(post.id, post.title, query={"page": page} if page > 1 else None, fragment=fragment)
+
+
+def initial_of_reply(request: ForumRequest, id: int) -> dict[str, Any]:
+    """Return the initial values of the form for a reply to the comment that `reply` or `quote` names, or none if there is no such comment."""
+    quotes = "quote" in request.GET
+    comment_id = parse_id(request.GET.get("quote" if quotes else "reply"))
+    if comment_id is None or request.user is None:
+        return {}
+    comments = request.account.comments.filter(post_id=id, approved=True).visible_to(request.user)
+    comment = comments.filter(id=comment_id).select_related("user").first()
+    if comment is None:
+        return {}
+    text = beginning_of_reply(comment, by=request.user, quotes=quotes)
+    return {"parent_id": comment.thread_id, "content": text, "name": comment.user.public_name}
+
+
+class ThreadPage(ForumPage):
+    """A comment with all replies to it. For htmx, only the replies beside the first ones, which the page of the post shows."""
+
+    template_name = "forum/comments/thread.html"
+    indexed = False
+
+    def get(self, request: ForumRequest, id: int, comment_id: int) -> HttpResponse:
+        post = get_object_or_404(visible_posts(request), id=id)
+        if post.duplicate_from_id is not None:
+            return redirect("forum-comment", post.duplicate_from_id, comment_id)
+        page = self.read_page(size=COMMENTS_PER_PAGE)
+        replies = request.account.comments.filter(post_id=id, parent_id=comment_id).visible_to(request.user)
+        ids = list(replies.order_by("created_at", "id").values_list("id", flat=True)[page.start : page.stop])
+        more, ids = len(ids) > page.size, ids[: page.size]
+        comments = read_comments(request.account, [comment_id, *ids], reader=request.user) if ids else []
+        parent = next((comment for comment in comments if comment.id == comment_id), None)
+        if parent is None:
+            return redirect("forum-comment", id, comment_id)
+        shown = [comment for comment in comments if comment.parent_id == comment_id]
+        user = request.user
+        may_comment = user is not None and request.forum.may_be_joined_by(user)
+        context = {"post": post, "parent": parent, "page": page, "more": more, "may_comment": may_comment}
+        if request.htmx:
+            first = MAX_SHOWN_REPLIES if page.start == 0 else 0
+            return self.render("forum/comments/more_replies.html", replies=shown[first:], **context)
+        return self.render(section="suggestions", replies=shown, may_report=may_comment, **context)
+
+
+class ReactionsPage(ForumPage):
+    """The buttons of the reactions to comments. Each sends its kind and the comment: `heart=31`, or to withdraw the reaction `heart=-31`."""
+
+    request: ForumUserRequest
+    access = "user"
+
+    def post(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        kind = next((kind.value for kind in CommentReaction.Kind if kind.value in request.POST), None)
+        value = "" if kind is None else request.POST[kind]
+        comment_id = parse_id(value.removeprefix("-"))
+        if kind is None or comment_id is None:
+            return error_response(request, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+        def react() -> Comment | None:
+            post = lock_post(request, id)
+            comment = request.account.comments.filter(post_id=id, id=comment_id).visible_to(request.user).first()
+            if comment is not None:
+                post.react(comment, kind, by=request.user, reacts=not value.startswith("-"))
+            return comment
+
+        try:
+            comment = in_transaction(react)
+        except PostMerged as merged:
+            return redirect("forum-comment", merged.original.id, comment_id)
+        if comment is None or not request.htmx:
+            return redirect("forum-comment", id, comment_id)
+        [comment] = read_comments(request.account, [comment.id], reader=request.user)
+        return self.render("forum/comments/reacted.html", comment=comment, may_comment=True)
+
+
+class MarkCommentPage(ForumPage):
+    """The buttons of the team that pin a comment, and mark it as helpful."""
+
+    request: ForumUserRequest
+    access = "team"
+
+    def post(self, request: ForumUserRequest, id: int, comment_id: int) -> HttpResponse:
+        values = {name: {"1": True, "0": False}.get(request.POST.get(name, "")) for name in ("pinned", "helpful")}
+        if set(values.values()) == {None}:
+            return error_response(request, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+        def mark() -> None:
+            post = lock_post(request, id)
+            comment = get_object_or_404(request.account.comments, post_id=id, id=comment_id)
+            post.mark_comment(comment, by=request.user, **values)
+
+        try:
+            self.perform(mark, success_message=_("Saved."))
+        except PostMerged as merged:
+            return redirect("forum-comment", merged.original.id, comment_id)
+        return redirect("forum-comment", id, comment_id)
 
 
 class CommentLink(ForumPage):

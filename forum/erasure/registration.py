@@ -36,6 +36,12 @@ register(
     lambda user: user.account.follows.filter(user_id=user.id),
     public_columns=("post_id", "is_following", "created_at"),
 )
+register(
+    "comment_reactions",
+    _("Reactions to comments"),
+    lambda user: user.account.comment_reactions.filter(user_id=user.id),
+    public_columns=("comment_id", "kind", "created_at"),
+)
 register("forum_members", _("Memberships of forums"), lambda user: user.account.forum_members.filter(user_id=user.id))
 register(
     "content_reports",
@@ -77,7 +83,7 @@ for key, (label, columns) in OF_AUTHORS.items():
 register(
     "comments",
     _("Comments"),
-    lambda user: user.account.comments(manager="with_withdrawn").filter(user_id=user.id),
+    lambda user: user.account.comments(manager="with_withdrawn").filter(user_id=user.id, deleted_at=None),
     is_erased=False,
     public_columns=("id", "post_id", "comment", "agent", "created_at", "updated_at"),
     public_rows=Q(internal=False) & Q(Exists(OF_COMMENT.without_tasks())),
@@ -112,7 +118,7 @@ def delete_texts(user: User, by: User, receipt: Receipt) -> None:
     for post in list(own.order_by("id").locked()):
         if not post.has_other_participants():
             receipt.erased["posts"] += delete_post(post, by, receipt)
-    comments = account.comments(manager="with_withdrawn").filter(user_id=user.id)
+    comments = account.comments(manager="with_withdrawn").filter(user_id=user.id, deleted_at=None)
     posts = account.posts.filter(id__in=comments.order_by().values("post_id"), duplicate_from_id=None)
     for post in list(posts.order_by("id").locked()):
         post.account = account
@@ -121,8 +127,7 @@ def delete_texts(user: User, by: User, receipt: Receipt) -> None:
             if comment.withdrawn_at is None:
                 post.erase_comment(comment)
             else:
-                # The post does not count it.
-                comments.filter(id=comment.id).delete()
+                post.erase_uncounted_comment(comment)
 
 
 def delete_post(post: Post, by: User, receipt: Receipt) -> int:

@@ -1,7 +1,7 @@
 """Followers of suggestions.
 
 The author, voters and commenters of a suggestion follow it, without a row of their own. A row stores the choice of a user who pressed
-*Follow* or *Unfollow*, and takes precedence.
+*Follow* or *Unfollow*, and takes precedence. Who follows a duplicate follows its original, unless they chose something else there.
 """
 
 from typing import Any
@@ -42,16 +42,19 @@ class Follow(TenantModel):
 
 
 def follow_annotations(user: User) -> dict[str, object]:
-    """Return annotations of posts: the choice of the user (True, False, or None), and whether the user took part."""
+    """Return annotations of posts: the choice of the user (True, False, or None), and whether the user took part, or follows a duplicate."""
     account = Account(id=user.account_id)
     own = account.follows.filter(post_id=OuterRef("id"), user_id=user.id)
     comments = account.comments.filter(post_id=OuterRef("id"), user_id=user.id).order_by()
+    duplicates = account.posts.filter(duplicate_from_id=OuterRef(OuterRef("id"))).order_by()
+    of_duplicates = account.follows.filter(user_id=user.id, is_following=True, post_id__in=duplicates.values("id"))
     return {
         "follow_choice": Subquery(own.values("is_following")),
         "takes_part": models.ExpressionWrapper(
             Q(user_id=user.id)
             | Q(Exists(account.votes.filter(post_id=OuterRef("id"), user_id=user.id)))
-            | Q(Exists(comments)),
+            | Q(Exists(comments))
+            | Q(Exists(of_duplicates)),
             output_field=models.BooleanField(),
         ),
     }

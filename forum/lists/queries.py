@@ -184,10 +184,11 @@ class PostQuerySet(AccessQuerySet[Any]):
             return values_by_id(account, ids, columns)
 
     def roadmap(
-        self, columns: Columns, *, account: Account, forum_id: int, limit: int = 50
+        self, columns: Columns, *, account: Account, forum_id: int, category_id: int | None = None, limit: int = 50
     ) -> list[tuple[Status, list[tuple[object, ...]], bool]]:
-        """Return the first MAX_ROADMAP_STATUSES statuses that are on the roadmap, each with its open posts, those with most votes first,
-        and whether the status has more posts.
+        """Return the first MAX_ROADMAP_STATUSES statuses that are on the roadmap, each with its open posts, and whether the status has more posts.
+
+        The posts with a target day come first, by that day, then those with most votes.
 
         A status has at most `limit` posts, and all statuses together at most MAX_ROADMAP_POSTS. The roadmap is the same for all readers.
         """
@@ -196,7 +197,10 @@ class PostQuerySet(AccessQuerySet[Any]):
             return []
         limit = min(limit, MAX_ROADMAP_POSTS // len(statuses))
         ids = [status.id for status in statuses]
-        places = fetch(ROADMAP_POSTS, [ids, account.id, forum_id, limit + 1])
+        # The value of a parameter would not be known to a generic plan.
+        in_category = "" if category_id is None else "AND category_id = %s"
+        place = [account.id, forum_id, *([] if category_id is None else [category_id]), limit + 1]
+        places = fetch(ROADMAP_POSTS.format(in_category=in_category), [ids, *place, *place, limit + 1])
         rows = _rows_by_id(account, [id for _status_id, id in places], columns)
         posts: dict[int, list[tuple[object, ...]]] = {id: [] for id in ids}
         for status_id, id in places:
@@ -233,14 +237,21 @@ def sitemap_entries(account_id: int, forum_id: int, *, limit: int) -> list[tuple
 
 # The condition of a partial index. As a parameter of a prepared statement, the value would not be known to a generic plan.
 IS_OPEN = f"visibility = {Visibility.OPEN:d}"
-# For each status, the query reads its first posts from an index.
+# For each status, the query reads its first posts from two indexes. With NOT EXISTS, it would scan the posts to find those with a target.
 ROADMAP_POSTS = f"""
 SELECT status_id, post.id
 FROM unnest(%s::bigint[]) WITH ORDINALITY AS status (status_id, place) CROSS JOIN LATERAL (
-    SELECT id, votes_cache FROM forum_postsortkey
-    WHERE account_id = %s AND forum_id = %s AND status_id = status.status_id AND {IS_OPEN}
-    ORDER BY votes_cache DESC, id DESC LIMIT %s
-) AS post ORDER BY place, votes_cache DESC, id DESC
+    (SELECT id, target_on, 0 AS votes_cache FROM forum_post
+    WHERE account_id = %s AND forum_id = %s AND status_id = status.status_id AND {IS_OPEN} AND target_on IS NOT NULL {{in_category}}
+    ORDER BY target_on, id LIMIT %s)
+    UNION ALL
+    (SELECT id, NULL, votes_cache FROM forum_postsortkey AS key
+    WHERE account_id = %s AND forum_id = %s AND status_id = status.status_id AND {IS_OPEN} {{in_category}} AND (
+        SELECT target_on FROM forum_post AS post WHERE post.account_id = key.account_id AND post.id = key.id
+    ) IS NULL
+    ORDER BY votes_cache DESC, id DESC LIMIT %s)
+    ORDER BY target_on, votes_cache DESC, id DESC LIMIT %s
+) AS post ORDER BY place, target_on, votes_cache DESC, id DESC
 """  # noqa: S608
 
 

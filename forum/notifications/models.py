@@ -52,6 +52,7 @@ def note_source() -> NoteSource:
 class NotificationReason(models.IntegerChoices):
     """Why a user receives a notification. If several reasons apply, the lowest number counts."""
 
+    REPLY = 0, _("somebody replied to you")
     MENTIONED = 1, _("you were mentioned")
     RESPONSIBLE = 2, _("you are responsible for this suggestion")
     AUTHOR = 3, _("you wrote this suggestion")

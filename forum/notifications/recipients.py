@@ -31,6 +31,8 @@ RECIPIENTS = """
 WITH candidate (user_id, reason) AS (
     SELECT unnest(%(mentioned)s::bigint[]), %(MENTIONED)s
     UNION ALL
+    SELECT user_id, %(REPLY)s FROM forum_comment WHERE account_id = %(account)s AND id = %(parent)s AND deleted_at IS NULL
+    UNION ALL
     SELECT responsible_id, %(RESPONSIBLE)s FROM forum_post
     WHERE account_id = %(account)s AND id = %(post)s AND responsible_id IS NOT NULL
     UNION ALL
@@ -38,13 +40,15 @@ WITH candidate (user_id, reason) AS (
     WHERE %(to_followers)s AND account_id = %(account)s AND (id = %(post)s OR duplicate_from_id = %(post)s)
     UNION ALL
     SELECT user_id, %(COMMENTER)s FROM forum_comment
-    WHERE %(to_followers)s AND account_id = %(account)s AND post_id = %(post)s
+    WHERE %(to_followers)s AND account_id = %(account)s AND post_id = %(post)s AND deleted_at IS NULL
     UNION ALL
     SELECT user_id, %(VOTER)s FROM forum_vote
     WHERE %(to_followers)s AND account_id = %(account)s AND post_id = %(post)s
     UNION ALL
     SELECT user_id, %(FOLLOWER)s FROM forum_follow
-    WHERE %(to_followers)s AND account_id = %(account)s AND post_id = %(post)s AND is_following
+    WHERE %(to_followers)s AND account_id = %(account)s AND is_following AND (post_id = %(post)s OR post_id IN (
+        SELECT id FROM forum_post WHERE account_id = %(account)s AND duplicate_from_id = %(post)s
+    ))
     UNION ALL
     SELECT id, %(TEAM)s FROM accounts_user
     WHERE account_id = %(account)s AND role = ANY(%(team)s)
@@ -113,6 +117,7 @@ def notifications_of(
         "author": None if post is None else post.user_id,
         "by": 0 if kind == Activity.Kind.REMINDER else activity.user_id,
         "mentioned": list(mentioned) if post is None else _ids_mentioned_by(activity, post, account),
+        "parent": activity.comment.parent_id if kind == Activity.Kind.COMMENT and activity.comment else None,
         "team": list(User.TEAM),
         "to_followers": is_news and kind != Activity.Kind.NEW_POST,
         "to_all": is_news,

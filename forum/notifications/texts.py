@@ -64,6 +64,8 @@ def title_of(notification: Notification) -> str:
 def sentence_of(activity: Activity, reason: int) -> str:
     """Return a sentence that describes an activity, without a full stop."""
     names = {"name": activity.user.public_name, "status": status_name(activity.after) if activity.after else ""}
+    if reason == NotificationReason.REPLY:
+        return _("%(name)s replied to you") % names
     if reason == NotificationReason.MENTIONED and activity.kind in (Kind.COMMENT, Kind.NEW_POST):
         return _("%(name)s mentioned you") % names
     if activity.kind == Kind.COMMENT and activity.comment is not None and not activity.comment.approved:

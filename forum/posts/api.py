@@ -25,6 +25,7 @@ from core.api.additional_fields import (
 from core.api.fields import (
     BooleanField,
     ChoiceField,
+    DateField,
     DateTimeField,
     DecimalField,
     IntegerField,
@@ -121,6 +122,8 @@ class PostSerializer(AdditionalFieldsSerializer):
     closed = BooleanField()
     priority = IntegerField(min_value=-(2**31), max_value=2**31 - 1)
     scheduled_at = DateTimeField()
+    target_on = DateField()
+    target_is_quarter = BooleanField()
     tags = TagsField()
     response = TextField()
     additional_fields = AdditionalFieldsField(POST_FIELDS)
@@ -142,7 +145,17 @@ class PostSerializer(AdditionalFieldsSerializer):
     def validate(self, values: dict[str, Any]) -> dict[str, object]:
         """Check the rules between fields. Drop nulls of fields that cannot be null."""
         values = super().validate(values)
-        for name in ("content", "task_kind", "kind", "status", "status_id", "private", "closed", "priority"):
+        for name in (
+            "content",
+            "task_kind",
+            "kind",
+            "status",
+            "status_id",
+            "private",
+            "closed",
+            "priority",
+            "target_is_quarter",
+        ):
             if name in values and values[name] is None:
                 del values[name]
         if values.get("scheduled_at") is not None:
@@ -173,7 +186,7 @@ class PostSerializer(AdditionalFieldsSerializer):
         return kind != Post.TaskKind.FEEDBACK
 
     def place_task(self, values: dict[str, object]) -> dict[str, object]:
-        refused = [name for name in ("category_id", "forum_id") if values.get(name) is not None]
+        refused = [name for name in ("category_id", "forum_id", "target_on") if values.get(name) is not None]
         if refused:
             raise FieldErrors(FieldError(name, _("can't be given for a task"), "task") for name in refused)
         return {"category_id": None, "forum_id": None}

@@ -1,11 +1,13 @@
 """Duplicates: a post can be merged into another post, the original, and the merge can be undone.
 
 The duplicate keeps its votes, and its votes are copied to the original, except those of voters who have a vote there. The comments of
-the duplicate move to the original; `from_post_id` of a comment is the id of the post where the comment was written. Posts that were
+the duplicate move to the original; `from_post_id` of a comment is the id of the post where the comment was written. The followers of the duplicate
+are notified of the original as well (`forum.notifications.recipients`). Posts that were
 merged into the duplicate before stay merged into it, and their votes and comments move to the original, too. Therefore the merge of such
 a post can only be undone after the merge of the duplicate has been undone.
 """
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,10 +21,29 @@ from accounts.audit.models import record
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.errors import FieldError
+from forum.comments.models import LIVE
 from forum.lists.locking import LockablePost
 
 # The code of the status that a duplicate gets, if the account has such a status.
 DUPLICATE_STATUS = "duplicate"
+# The votes of a post that a preview compares with those of another post, and the followers that it counts.
+MAX_COMPARED_VOTES, MAX_COUNTED_FOLLOWERS = 10_000, 1000
+
+
+@dataclass(frozen=True)
+class MergePreview:
+    """What a merge would move to the original. The numbers of voters of both posts and of followers may be higher if they are at their limits."""
+
+    votes: int
+    original_votes: int
+    common_votes: int
+    is_exact: bool
+    comments: int
+    followers: int
+
+    @property
+    def votes_afterwards(self) -> int:
+        return self.votes + self.original_votes - self.common_votes
 
 
 class Mergeable(LockablePost):
@@ -79,6 +100,26 @@ class Mergeable(LockablePost):
             values |= {"status": status, "status_before_merge_id": self.status_id, "closed_before_merge": self.closed}
         self.write(values, by=by)
         record(self.account_id, "post.merged", by=by, target=self, into=original.id)
+
+    def preview_merge(self, original: "Mergeable") -> MergePreview:
+        """Return what `merge_into` would move."""
+        fewer, more = sorted((self, original), key=lambda post: post.votes_cache)
+        common = 0
+        for votes in (self.account.votes, self.account.proxy_votes):
+            is_common = Q()
+            for column in votes.all().VOTER_COLUMNS:
+                voters = votes.filter(post_id=fewer.id, **{f"{column}__isnull": False}).order_by(column)
+                is_common |= Q(**{f"{column}__in": voters.values(column)[:MAX_COMPARED_VOTES]})
+            common += votes.filter(is_common, post_id=more.id).count()
+        followers = self.account.follows.filter(post_id=self.id, is_following=True)
+        return MergePreview(
+            votes=self.votes_cache,
+            original_votes=original.votes_cache,
+            common_votes=common,
+            is_exact=fewer.votes_cache <= MAX_COMPARED_VOTES,
+            comments=self.comments_cache + self.internal_comments_cache,
+            followers=followers[: MAX_COUNTED_FOLLOWERS + 1].count(),
+        )
 
     @transaction.atomic(savepoint=False)
     def undo_merge(self, *, by: User) -> None:
@@ -158,12 +199,11 @@ class Mergeable(LockablePost):
         return duplicate_ids
 
     def _move_comments(self, filters: dict[str, object], *, has_internal: bool, **values: object) -> tuple[int, int]:
-        """Update the comments, and return the numbers of public ones and of others. Withdrawn ones move uncounted."""
+        """Update the comments, and return the numbers of public ones and of others. Withdrawn and deleted ones move uncounted."""
         comments = self.account.comments.filter(**filters)
         others = comments.filter(Q(internal=True) | Q(approved=False)).update(**values) if has_internal else 0
         public = comments.public().update(**values)
-        withdrawn = self.account.comments(manager="with_withdrawn").exclude(withdrawn_at=None)
-        withdrawn.filter(**filters).update(**values)
+        self.account.comments(manager="with_withdrawn").exclude(LIVE).filter(**filters).update(**values)
         return public, others
 
     def _add_comments(self, comments: int, internal_comments: int, *, answered_at: "datetime | None") -> None:

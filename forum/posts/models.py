@@ -1,5 +1,7 @@
 """Posts and tasks, and the history of their statuses."""
 
+from calendar import monthrange
+from datetime import date
 from typing import Any, Self
 
 from django.db import models, transaction
@@ -32,6 +34,11 @@ from forum.posts.merging import Mergeable
 from forum.posts.sort_keys import PostSortKey, trending_field
 from forum.texts.markdown import has_links, html_field, render
 from forum.votes.models import Votable
+
+
+def end_of_quarter(day: date) -> date:
+    month = (day.month + 2) // 3 * 3
+    return day.replace(month=month, day=monthrange(day.year, month)[1])
 
 
 class Post(Tagged, Mergeable, Commentable, Votable):
@@ -98,6 +105,10 @@ class Post(Tagged, Mergeable, Commentable, Votable):
     remind_at = models.DateTimeField(null=True)
     # When a task was closed. Null for an open task. A trigger of the database sets it if the writer does not (`forum.posts.tasks`).
     completed_at = models.DateTimeField(null=True, editable=False)
+    # When the suggestion is planned to be done: a day, or the last day of a quarter. Others than the team see it as long as the status is on
+    # the roadmap.
+    target_on = models.DateField(null=True)
+    target_is_quarter = models.BooleanField(default=False, db_default=False)
     response = models.CharField(max_length=65536, null=True)
     response_html = html_field()
     response_user_id = models.BigIntegerField(null=True)
@@ -170,6 +181,12 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                 fields=["account", "forum_id", "kind", "id"],
                 name="post_of_forum_by_kind",
                 condition=Q(visibility__gt=0) & ~Q(kind="suggestion"),
+            ),
+            # The posts of a status by the day for which they are planned, on the roadmap.
+            models.Index(
+                fields=["account", "forum_id", "status_id", "target_on", "id"],
+                name="post_by_target",
+                condition=Q(visibility=1, target_on__isnull=False),
             ),
             # The closed posts of a member, which only the member and the team see.
             models.Index(
@@ -307,6 +324,11 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             values["additional_fields"] = merge(self.additional_fields, fields)
         if values.get("scheduled_at", self.scheduled_at) != self.scheduled_at:
             values.setdefault("due_day", None)
+        if not {"target_on", "target_is_quarter"}.isdisjoint(values):
+            day, is_quarter = (values.get(name, getattr(self, name)) for name in ("target_on", "target_is_quarter"))
+            if day is not None and is_quarter:
+                day = end_of_quarter(day)
+            values |= {"target_on": day, "target_is_quarter": bool(day and is_quarter)}
         assign_links(values, "client_id", "contact_id", "deal_id")
         if "content" in values or is_new:
             values["content_html"] = render(values.get("content", self.content))

@@ -11,7 +11,8 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import OperationalError
 from django.db.models import Exists, F, Model, OuterRef, QuerySet, Subquery
-from django.http import Http404, HttpResponse, HttpResponsePermanentRedirect, HttpResponseRedirect
+from django.db.models.functions import Left
+from django.http import Http404, HttpResponse, HttpResponsePermanentRedirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -21,7 +22,6 @@ from accounts.attachments.models import attached_files
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
-from core.api import paging
 from core.db.prepared import prepared
 from core.db.transactions import in_transaction
 from core.errors import Conflict
@@ -32,7 +32,8 @@ from core.registry import registry
 from core.rows.access import prepared_access
 from core.rows.trash import limit
 from forum.categories.models import Category
-from forum.comments.models import COMMENTS_PER_PAGE, Comment
+from forum.comments.models import COMMENTS_PER_PAGE
+from forum.comments.threads import count_threads, read_threads
 from forum.follows.models import follow_annotations, is_followed
 from forum.forums.pages.base import ForumPage, PostNotFound
 from forum.forums.requests import ForumRequest, ForumUserRequest, agent_of
@@ -43,6 +44,7 @@ from forum.lists.pages.base import (
     find_post,
     lock_post,
     pop_status,
+    target_text,
     visible_posts,
 )
 from forum.lists.queries import VISITOR_ID, author_filter
@@ -55,8 +57,9 @@ from forum.texts.slugs import post_path, slug_of
 
 # The length of the description for search engines, in characters.
 DESCRIPTION_LENGTH = 160
-USER_COLUMNS = ("name", "role")
 MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 20, 50, 50
+# The merged suggestions whose text the page of the original quotes, and the length of a quote in characters.
+MAX_QUOTED_DUPLICATES, MAX_QUOTE_LENGTH = 10, 500
 
 
 class PostPage(ForumPage):
@@ -69,15 +72,15 @@ class PostPage(ForumPage):
         is_team = user is not None and user.is_team
         post = self.find(id)
         if post.duplicate_from_id is not None and not (is_team and request.GET.get("original") == "0"):
-            # The original names the duplicate by the query. A message would set a cookie for every reader.
-            return HttpResponseRedirect(reverse("forum-post", args=[post.duplicate_from_id], query={"from": id}))
+            return self.show_merged(post)
         if slug != slug_of(post.title):
             # Former titles, and the id alone, lead here too. Caches must not keep this: a title may change back.
             query = request.META["QUERY_STRING"]
             path = post_path(id, post.title) + (f"?{query}" if query else "")
             return HttpResponsePermanentRedirect(path, headers={"Cache-Control": "private, no-store"})
         comment_count = post.comment_count_for(user)
-        last = max(1, ceil(comment_count / COMMENTS_PER_PAGE))
+        is_long = comment_count > COMMENTS_PER_PAGE
+        last = max(1, ceil(count_threads(account.id, id, user) / COMMENTS_PER_PAGE)) if is_long else 1
         page = self.read_page(size=COMMENTS_PER_PAGE, last=last)
         if user is not None:
             self.mark_notifications_read(user, id)
@@ -102,7 +105,7 @@ class PostPage(ForumPage):
             post=post,
             category=Category(account=account, id=post.category_id, forum_id=forum.id, name=post.category_name),
             category_path=category_list_path(post.category_name),
-            comments=self.comments(post, page) if comment_count else [],
+            comments=read_threads(account, id, page, reader=user) if comment_count else [],
             internal_count=post.internal_comments_cache if is_team else 0,
             page=page,
             last=last,
@@ -117,12 +120,28 @@ class PostPage(ForumPage):
             voted={id} if user is not None and post.is_voted else set(),
             is_followed=user is not None and is_followed(post),
             duplicates=duplicates[:MAX_DUPLICATES],
+            quotes={
+                row["id"]: excerpt(row["beginning"], max_length=MAX_QUOTE_LENGTH)
+                for row in duplicates[:MAX_QUOTED_DUPLICATES]
+            },
             more_duplicates=len(duplicates) > MAX_DUPLICATES,
+            target=target_text(post.target_on, post.target_is_quarter) if is_team or post.status.on_roadmap else "",
             image=image,
             structured_data=describe(post, post.nick, url=url, image=image) if image and page.number == 1 else "",
-            title_of_duplicate=next((title for id, title in duplicates if str(id) == duplicate_id), None),
+            title_of_duplicate=next((row["title"] for row in duplicates if str(row["id"]) == duplicate_id), None),
             canonical=url + (f"?page={page.number}" if page.number > 1 else ""),
             description=excerpt(post.content[:EXCERPT_SOURCE_LENGTH], max_length=DESCRIPTION_LENGTH),
+        )
+
+    def show_merged(self, post: Post) -> HttpResponse:
+        """Return the page of a duplicate: its text, and a link to the original, if the user may see that."""
+        original = (
+            visible_posts(self.request).filter(id=post.duplicate_from_id).only("account_id", "id", "title").first()
+        )
+        post.content_html = post.content_html or render(post.content)
+        canonical = base_url(self.request) + post_path((original or post).id, (original or post).title)
+        return self.render(
+            "forum/posts/merged_post.html", section="suggestions", post=post, original=original, canonical=canonical
         )
 
     def mark_notifications_read(self, user: User, id: int) -> None:
@@ -148,19 +167,6 @@ class PostPage(ForumPage):
             raise Http404
         post.account = account
         return post
-
-    def comments(self, post: Post, page: paging.ListPage) -> list[Comment]:
-        """Return the comments of a page, with their authors. Of an author, only the columns that the page shows are read."""
-        author = author_filter(self.request.user)
-        comments: list[Any] = _comments(
-            account_id=post.account_id, post_id=post.id, start=page.start, size=page.size, **author
-        )
-        for comment in comments:
-            comment.account = self.request.account
-            values = {name: getattr(comment, name) for name in USER_COLUMNS}
-            comment.user = User(account_id=post.account_id, id=comment.user_id, **values)
-            comment.comment_html = comment.comment_html or render(comment.comment)
-        return comments
 
 
 # The statements of the page of a suggestion
@@ -189,6 +195,8 @@ def _posts(
         "category_name": Subquery(categories.filter(id=OuterRef("category_id")).values("name")[:1]),
         "response_nick": Subquery(account.users.filter(id=OuterRef("response_user_id")).values("name")),
     }
+    answers = account.comments.public().filter(post_id=OuterRef("id"), helpful=True)
+    annotations["helpful_id"] = Subquery(answers.order_by("id").values("id")[:1])
     if user is not None:
         annotations["is_voted"] = Exists(account.votes.filter(post_id=OuterRef("id"), user_id=user.id))
         annotations |= follow_annotations(user)
@@ -220,17 +228,8 @@ def _duplicates(account_id: int, forum_id: int, id: int, author_id: int | None =
     account = Account(id=account_id)
     reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
     merged = account.posts.visible_in_forum(reader).of_forum(forum_id).filter(duplicate_from_id=id)
-    return merged.order_by("id").values_list("id", "title")[: MAX_DUPLICATES + 1]
-
-
-@prepared(account_id=int, post_id=int, start=int, size=int, author_id=int)
-def _comments(account_id: int, post_id: int, start: int, size: int, author_id: int | None = None) -> QuerySet[Comment]:
-    """Build the query for the comments that the author of waiting ones, or without `author_id` the team, may see."""
-    account = Account(id=account_id)
-    reader = reader_of(account_id, author_id or VISITOR_ID, is_team=author_id is None)
-    comments = account.comments.filter(post_id=post_id).visible_to(reader).order_by("created_at", "id")
-    names = {name: F(f"user__{name}") for name in USER_COLUMNS}
-    return comments.annotate(files=attached_files("comment"), **names)[start : start + size]
+    columns = {"beginning": Left("content", EXCERPT_SOURCE_LENGTH), "nick": F("user__name")}
+    return merged.order_by("id").values("id", "title", "created_at", **columns)[: MAX_DUPLICATES + 1]
 
 
 # The pages that write

@@ -12,7 +12,7 @@ from forum.posts.models import Post
 
 areas.register("posts", _("Suggestions, comments, votes and tasks"))
 audit.register("post", _("Suggestion"), "approved", "rejected", "merged", "undone")
-audit.register("comment", _("Comment"), "approved", "rejected")
+audit.register("comment", _("Comment"), "approved", "rejected", "pinned", "not_pinned", "helpful", "not_helpful")
 audit.register("report", _("Report of a text"), "accepted", "dismissed")
 
 
@@ -29,6 +29,8 @@ def visible_posts(account: Account, user: User | None) -> PostQuerySet:
 register_holder(Holder("post", Post, visible_posts, may_change=Post.may_be_changed_by, parts=("", "response")))
 Post.api_resource.samples |= {
     "post": lambda request: newest_id(live_posts(request)),
+    # Of the post of the other sample.
+    "comment": lambda request: newest_id(request.account.comments.filter(post_id__in=newest_id(live_posts(request)))),
     "task": lambda request: newest_id(request.account.posts.tasks().accessible_to(request.user)),
     "forum_post": lambda request: newest_id(live_posts(request).of_forum(request.forum.id)),
     "category_name": lambda request: request.account.categories.of_forum(request.forum.id).values("name")[:1],

@@ -15,6 +15,7 @@ urlpatterns = [
         view({"get": "comments", "post": "create_comment"}),
         name="forum-json-comments",
     ),
+    path("app/posts/<id:id>/reactions.json", view({"post": "react"}), name="forum-json-reactions"),
     path("app/posts/<id:id>/vote.json", view({"post": "vote", "delete": "withdraw_vote"}), name="forum-json-vote"),
     path("app/posts/<id:id>/follow.json", view({"post": "follow", "delete": "unfollow"}), name="forum-json-follow"),
     path("app/posts/tags.json", TagViewSet.as_view(LIST, kind="post"), name="forum-json-post-tags"),

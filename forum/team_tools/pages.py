@@ -9,6 +9,7 @@ from django.contrib import messages
 from django.db.models import OuterRef, Q, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
@@ -21,15 +22,16 @@ from accounts.tags.api import tags_in_use
 from core.api.fields import MAX_TEXT_LENGTH, TagsField
 from core.db.text import replace_non_xml
 from core.error_responses import error_response
-from core.errors import FieldError, FieldErrors
+from core.errors import Conflict, FieldError, FieldErrors
 from core.http import throttling
-from core.pages.base import no_content, redirect
+from core.pages.base import no_content, redirect, referring_path
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.forums.pages.base import ForumPage, ResubmittablePage
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.queries import PostQuerySet
 from forum.lists.whole_forum import ForumList
 from forum.posts.api import PostSerializer
+from forum.posts.merging import MAX_COUNTED_FOLLOWERS
 from forum.posts.models import Post
 from forum.texts.slugs import post_path
 
@@ -231,7 +233,7 @@ TAG_ERRORS = {
 
 
 class PlaceForm(Form):
-    """The form for category, tags, responsible user and privacy. As in `PostStatusForm`, only changed fields are written."""
+    """The form for category, tags, responsible user, privacy and target day. As in `PostStatusForm`, only changed fields are written."""
 
     category_id = forms.TypedChoiceField(label=gettext_lazy("Category"), coerce=int, show_hidden_initial=True)
     tags = forms.CharField(
@@ -249,8 +251,20 @@ class PlaceForm(Form):
         label=gettext_lazy("Private: only its author and the team can see it"), required=False, show_hidden_initial=True
     )
 
+    target_on = forms.DateField(
+        label=gettext_lazy("Planned for"),
+        required=False,
+        show_hidden_initial=True,
+        widget=forms.DateInput(format="%Y-%m-%d", attrs={"type": "date"}),
+        help_text=gettext_lazy("Everyone sees it while the status is on the roadmap."),
+    )
+    target_is_quarter = forms.BooleanField(
+        label=gettext_lazy("Show only the quarter of this day"), required=False, show_hidden_initial=True
+    )
+
     def __init__(self, *args: object, request: ForumUserRequest, post: Post, **kwargs: object):
-        initial = {name: getattr(post, name) for name in ("category_id", "responsible_id", "private")}
+        names = ("category_id", "responsible_id", "private", "target_on", "target_is_quarter")
+        initial = {name: getattr(post, name) for name in names}
         super().__init__(*args, initial=initial | {"tags": ", ".join(post.tags)}, auto_id="place-%s", **kwargs)
         categories = request.account.categories.of_forum(request.forum.id)
         self.set_choices("category_id", ((category.id, category.name) for category in categories))
@@ -268,6 +282,8 @@ class PlaceForm(Form):
 
     def clean(self) -> dict[str, object]:
         values = super().clean()
+        if "target_on" in values:
+            values["target_on"] = values["target_on"] and values["target_on"].isoformat()
         return {name: value for name, value in values.items() if name in self.changed_data}
 
 
@@ -376,6 +392,30 @@ class ToolsPage(ResubmittableTeamPage):
         return redirect("forum-post", id, query={"original": 0} if is_merged else None)
 
 
+class MovePostPage(ForumTeamPage):
+    """Moving a suggestion to another status on the roadmap, by dragging. The link leads to the form for the status."""
+
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        self.find(id)
+        return redirect("forum-post-team", id, query={"tool": "status"})
+
+    def post(self, request: ForumUserRequest, id: int) -> HttpResponse:  # type: ignore[override]  # has no actions
+        status_id, seen_id = (parse_id(request.POST.get(name)) for name in ("status_id", "seen_status_id"))
+
+        def move() -> None:
+            post = self.lock(id)
+            if post.status_id not in (seen_id, status_id):
+                raise Conflict(
+                    _("Somebody else has changed the status in the meantime. This is the roadmap as it is now.")
+                )
+            if post.status_id != status_id:
+                self.write_post(post, {"status_id": status_id})
+
+        self.perform(move, success_message=_("Saved."))
+        path = referring_path(request=request, default=reverse("forum-roadmap"))
+        return HttpResponse(headers={"HX-Redirect": path}) if request.htmx else redirect(path)
+
+
 class MergePostPage(ForumTeamPage):
     """Merging a post into another one: search, preview, merge, undo."""
 
@@ -394,7 +434,9 @@ class MergePostPage(ForumTeamPage):
             if original is None:
                 messages.error(request, _("There is no such suggestion to merge it into."))
         found = self.search(q, id) if original is None else []
-        return self.render(section="suggestions", post=post, original=original, id=id, q=q, found=found)
+        preview = post.preview_merge(original) if original is not None and post.duplicate_from_id is None else None
+        context: dict[str, Any] = {"preview": preview, "max_followers": MAX_COUNTED_FOLLOWERS}
+        return self.render(section="suggestions", post=post, original=original, id=id, q=q, found=found, **context)
 
     def search(self, q: str, id: int) -> list[tuple[object, ...]]:
         """If the text is the id of a post, return this post. If there is none, return the posts that a search for the text finds."""

@@ -62,7 +62,8 @@ DERIVE = (
     UPDATE forum_post SET comments_cache = counted.public, internal_comments_cache = counted.others FROM (
         SELECT post_id, count(*) FILTER (WHERE NOT internal AND approved) AS public,
             count(*) FILTER (WHERE internal OR NOT approved) AS others
-        FROM forum_comment WHERE account_id = %(account)s AND withdrawn_at IS NULL GROUP BY post_id
+        FROM forum_comment WHERE account_id = %(account)s AND withdrawn_at IS NULL AND deleted_at IS NULL
+        GROUP BY post_id
     ) AS counted
     WHERE account_id = %(account)s AND id = post_id
     """,

@@ -168,7 +168,8 @@ TABLES: dict[str, ArchivedTable] = {
         values=dict.fromkeys(COUNTS.split(), 0),
         late=("duplicate_from_id",),
     ),
-    **plain(comments="forum.Comment", comment_versions="forum.CommentVersion", votes="forum.Vote"),
+    "comments": ArchivedTable("forum.Comment", late=("parent_id",)),
+    **plain(comment_reactions="forum.CommentReaction", comment_versions="forum.CommentVersion", votes="forum.Vote"),
     **plain(proxy_votes="forum.ProxyVote", follows="forum.Follow", status_changes="forum.StatusChange"),
     # A draft and its file expire.
     "attachments": ArchivedTable(

@@ -254,7 +254,7 @@ class MovePage(TeamPage):
             above=above,
             query=query,
         )
-        return self.aimed(response, NEWS, {"dialog-close": "", "deal-moved": {"id": deal.id}})
+        return self.aimed(response, NEWS, {"dialog-close": "", "card-moved": {"id": f"deal-{deal.id}"}})
 
     def refuse(self, id: int, message: str, statuses: list[Status]) -> HttpResponse:
         """Respond with the reason why nothing was moved. On the board, show the present columns too."""

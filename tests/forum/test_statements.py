@@ -61,8 +61,8 @@ VISITOR = {
     # The search: the planner setting, the words, an estimate, the matches, the rows. Without matches, it tries looser readings.
     "/?q=post": 7,
     "/?q=post+pony": 13,
-    # The forum; the statuses; the ids of the posts; the posts.
-    "/app/roadmap": 4,
+    # The forum; the categories; the statuses; the ids of the posts; the posts.
+    "/app/roadmap": 5,
     "/app/roadmap?status=planned": 3,
     # The forum; the post; comments; history; merged posts; voters.
     "/app/posts/{titled}": 6,
@@ -76,7 +76,7 @@ VISITOR = {
 # Also: the session; the forums of the switcher; the votes of the user.
 MEMBER = {
     "/": 8,
-    "/app/roadmap": 7,
+    "/app/roadmap": 8,
     # Also: whether they follow the post; its notifications, which are marked as read.
     "/app/posts/{titled}": 11,
     "/app/posts/{post}/comments/{comment}": 5,
@@ -92,7 +92,7 @@ MEMBER = {
 TEAM = {
     "/": 11,
     "/?kind=suggestion&order=new": 11,
-    "/app/roadmap": 8,
+    "/app/roadmap": 9,
     "/app/posts/{titled}": 11,
     "/app/inbox": 11,
     "/app/inbox?tab=unanswered": 11,

@@ -125,6 +125,7 @@ def post_body(row, by: User, **fields) -> dict:
         "status_id": new.id,
         "private": False,
         "closed": False,
+        "target_is_quarter": False,
         "priority": 0,
         "tags": [],
         "additional_fields": {},
@@ -140,11 +141,14 @@ def post_body(row, by: User, **fields) -> dict:
     return _body(PostSerializer, row, {**usual, **fields})
 
 
+COMMENT = {"internal": False, "approved": True, "pinned": False, "helpful": False, "reactions": {}}
+
+
 def comment_body(row, by: User, **fields) -> dict:
     return _body(
         CommentSerializer,
         row,
-        {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", "internal": False, "approved": True, **fields},
+        {"user_id": by.id, "nick": by.name, "agent": "tests/1.0", **COMMENT, **fields},
     )
 
 
@@ -154,8 +158,7 @@ def comment_as_post_body(row, by: User, text: str) -> dict:
         "content": text,
         "task_kind": "comment",
         "post_id": row.post_id,
-        "internal": False,
-        "approved": True,
+        **COMMENT,
     }
     return _body(CommentAsPostSerializer, row, {**fields, "user_id": by.id, "nick": by.name, "agent": "tests/1.0"})
 

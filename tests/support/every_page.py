@@ -93,6 +93,13 @@ class World:
         self.post.comment(by=self.bob, text=MARKDOWN, agent="test")
         self.comment = self.post.comment(by=self.carol, text="Not all of them need it.", agent="test")
         self.post.edit_comment(self.comment, MARKDOWN, by=self.bob)
+        for number in range(5):
+            reply = self.post.comment(by=self.carol, text=f"Reply {number}: {LONG_WORD}", parent_id=self.comment.id)
+            self.post.react(reply, "heart", by=self.carol, reacts=True)
+        self.post.mark_comment(self.comment, by=self.bob, pinned=True, helpful=True)
+        deleted = self.post.comment(by=self.carol, text="Deleted", agent="test")
+        self.post.comment(by=self.bob, text="It still has a reply.", parent_id=deleted.id)
+        self.post.erase_comment(deleted)
         self.post.comment(by=self.bob, text="Ask the finance team first.", internal=True, agent="test")
         self.others = [
             make_post(self.bob, f"Suggestion {number}", content="A few words on what it is good for.")
@@ -545,6 +552,7 @@ PAGES = [
     PageCase("", path="/?q=qqqq", state="search without results"),
     PageCase("<category_name:category_name>", path="/ideas for the mobile application"),
     PageCase("app/roadmap"),
+    PageCase("app/roadmap", "bob", state="of the team"),
     PageCase("app/roadmap", path="/app/roadmap?status=planned", state="of a status"),
     PageCase("app/posts/<id:id>-<slug:slug>", path=of_post()),
     PageCase("app/posts/<id:id>", "carol", path=of_post(name="private"), state="of the user"),
@@ -565,6 +573,7 @@ PAGES = [
         state="with errors",
         prepare=submit_a_blank_comment,
     ),
+    PageCase("app/posts/<id:id>/comments/<id:comment_id>/thread", "bob", path=of_comment("thread")),
     PageCase("app/posts/<id:id>/comments/<id:comment_id>/history", "bob", path=of_comment("history")),
     PageCase("app/posts/<id:id>/vote", "carol", path=of_post("/vote")),
     PageCase("app/posts/<id:id>/vote/first", path=of_post("/vote/first")),

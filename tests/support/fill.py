@@ -98,6 +98,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     account.activities.create(kind="note", note_id=note.id, user_id=user.id, internal=True, announced=True)
     comment = post.comment(by=user, text=f"{label} first comment")
     post.edit_comment(comment, f"{label} comment", by=user)
+    post.react(comment, "heart", by=user, reacts=True)
     post.comment(by=user, text=f"{label} internal comment", internal=True)
     post.cast_proxy_vote(client_id=client.id, by=user)
     post.cast_proxy_vote(contact_id=contact.id, by=user)
@@ -223,6 +224,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         deal=deal.id,
         note=note.id,
         post=post.id,
+        comment=comment.id,
         task=task.id,
         group=group.id,
         pipeline=account.pipelines.create(name=f"{label} pipeline", position=2).id,

@@ -19,7 +19,7 @@ BY_AUTHOR = "the row has its author and its time"
 UNRECORDED = {
     "GET .*": "it changes nothing",
     r"[A-Z]+ app/(posts|tasks|clients|contacts|contact_lists|deals|notes|user_links)(/<id:id>|/bulk)?\.(xml|json)": IN_FEED,
-    r"[A-Z]+ app/posts/<id:id>/(comments|vote)\.(xml|json)": IN_FEED,
+    r"[A-Z]+ app/posts/<id:id>/(comments|vote|reactions)\.(xml|json)": IN_FEED,
     "POST app/deals/<id:id>/move.json": IN_FEED,
     "POST app/trash/<id:id>/restore.json": IN_FEED,
     "POST (<category_name:category_name>)?": IN_FEED,
@@ -259,6 +259,10 @@ def contact_merge(ids):
     return {"merge": {"merged_contact_id": ids.unmerged_contact}}
 
 
+def reaction(ids):
+    return {"reaction": {"comment_id": ids.comment, "kind": "eyes"}}
+
+
 def comment(ids):
     return {"comment": {"comment": "New"}}
 
@@ -373,6 +377,7 @@ TABLE = [
     Row("DELETE", "app/posts/<id:id>.json"),
     Row("GET", "app/posts/<id:id>/comments.json"),
     Row("POST", "app/posts/<id:id>/comments.json", comment, team=201),
+    Row("POST", "app/posts/<id:id>/reactions.json", reaction, foreign=["comment_id"]),
     Row("POST", "app/posts/<id:id>/vote.json", team=201),
     Row("DELETE", "app/posts/<id:id>/vote.json"),
     Row("PUT", "app/account.json", settings, admins_only=True),

@@ -1,7 +1,7 @@
 "use strict";
 
 // Completes "@na" in a text to the name of a user, or to the login where the server sends one (in notes of the team). Without JavaScript,
-// people type the whole name.
+// people type the whole name. Also puts replies into the form for a comment.
 (() => {
   const DELAY = 150;
   let timer, shown = null;
@@ -73,5 +73,27 @@
     else if (event.key === "Escape") close();
     else return;
     event.preventDefault();
+  });
+
+  // A reply: htmx has put the note into the form. The text follows what is written there already.
+  document.addEventListener("htmx:afterSwap", ({ target }) => {
+    const text = target.id === "reply-note" && target.querySelector("[data-reply-text]");
+    if (!text) return;
+    const field = target.closest("form").querySelector("textarea");
+    field.value = [field.value.trimEnd(), text.textContent].filter(Boolean).join("\n\n");
+    field.scrollIntoView({ block: "center" });
+    field.focus();
+  });
+  // htmx leaves out a button that is not inside of its form.
+  document.addEventListener("htmx:configRequest", ({ target, detail }) => {
+    const button = target.id === "react" && detail.triggeringEvent?.submitter;
+    if (button) detail.parameters[button.name] = button.value;
+  });
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("[data-no-reply]");
+    if (!link) return;
+    event.preventDefault();
+    link.closest("form").elements.parent_id.value = "";
+    link.closest("#reply-note").replaceChildren();
   });
 })();

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
@@ -19,6 +20,7 @@ from accounts.users.names import public_name
 from core.db.prepared import prepared
 from core.db.text import replace_non_xml
 from core.http import throttling
+from core.pages.formatting import date_text
 from core.registry import registry
 from core.rows.access import prepared_access
 from core.rows.trash import limit
@@ -71,6 +73,13 @@ def as_list_item(row: tuple[Any, ...]) -> dict[str, Any]:
     post["is_private"] = post["private"] or post["kind"] == PostKind.PRIVATE
     post["is_for_customer"] = post["client_id"] is not None or post["contact_id"] is not None
     return post
+
+
+def target_text(target_on: date | None, is_quarter: bool) -> str:
+    """Return the day or the quarter for which a suggestion is planned, or an empty text."""
+    if target_on is None or not is_quarter:
+        return date_text(target_on) if target_on is not None else ""
+    return gettext("Q%(quarter)d %(year)d") % {"quarter": target_on.month // 3, "year": target_on.year}
 
 
 def category_list_path(category_name: str) -> str:

@@ -1,7 +1,8 @@
 """The lists of suggestions: of the whole forum, with filters, of a category, of the user, and the roadmap."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import date
+from typing import Any, cast
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
@@ -35,6 +36,7 @@ from forum.lists.pages.base import (
     query_string,
     read_order,
     route_of_former_path,
+    target_text,
 )
 from forum.lists.queries import posts_by_votes
 from forum.lists.team_filters import TeamFilter, read_team_filter, team_orders
@@ -313,11 +315,35 @@ class RoadmapPage(PostsPage):
         account, forum = request.account, request.forum
         if code := replace_non_xml(request.GET.get("status", "")):
             return self.render_status(get_object_or_404(account.statuses, kind=Status.Kind.POST, code=code))
-        board = account.posts.roadmap(COLUMNS, account=account, forum_id=forum.id, limit=MAX_COLUMN_POSTS)
-        columns = [(status, [as_list_item(row) for row in rows], more) for status, rows, more in board]
+        categories = list(account.categories.of_forum(forum.id))
+        category = None
+        if id := request.GET.get("category"):
+            category = next((row for row in categories if str(row.id) == id), None)
+            if category is None:
+                raise Http404
+        board = account.posts.roadmap(
+            (*COLUMNS, "target_on", "target_is_quarter"),
+            account=account,
+            forum_id=forum.id,
+            category_id=None if category is None else category.id,
+            limit=MAX_COLUMN_POSTS,
+        )
+        columns = [
+            (
+                status,
+                [
+                    as_list_item(row[:-2]) | {"target": target_text(*cast("tuple[date | None, bool]", row[-2:]))}
+                    for row in rows
+                ],
+                more,
+            )
+            for status, rows, more in board
+        ]
         return self.render(
             section="roadmap",
             columns=columns,
+            categories=categories,
+            category=category,
             canonical=base_url(request) + reverse("forum-roadmap"),
             **self.list_context([post for _, posts, _ in columns for post in posts]),
         )

@@ -57,6 +57,10 @@ NOT_RUNNABLE = (
 def filled(acme):
     """Create one row of each kind."""
     fill(acme.account, acme.bob, "full")
+    # The example of a reaction needs a comment on the newest suggestion.
+    acme.account.posts.live().without_tasks().filter(duplicate_from_id=None).latest("id").comment(
+        by=acme.bob, text="Yes"
+    )
     return acme
 
 

@@ -175,24 +175,43 @@ def test_names_of_customers_are_only_for_the_team(acme):
     assert "on behalf of Con Tact" in listed
 
 
-def test_a_merged_post_redirects_to_the_original(acme):
-    original, duplicate = make_post(acme.alice, "Original"), make_post(acme.carol, "Duplicate")
+def test_a_merged_post_keeps_its_text_and_leads_to_the_original(acme):
+    original = make_post(acme.alice, "Original")
+    duplicate = make_post(acme.carol, "Duplicate", content="As **I** said")
     duplicate.merge_into(original, by=acme.bob)
+    path = f"/app/posts/{duplicate.id}"
     for user in (None, acme.carol, acme.bob):
-        response = acme.page(user).get(f"/app/posts/{duplicate.id}")
-        assert response.status_code == 302
-        page = response.follow()
+        stub = acme.page(user).get(path)
+        assert (stub.html.h1.text, stub.html.select_one(".prose strong").text) == ("Duplicate", "I")
+        assert "Carol Member" in stub.html.article.get_text()
+        assert stub.html.find("link", rel="canonical")["href"].endswith(f"/app/posts/{original.id}")
+        page = stub.click("Original")
         assert page.html.h1.text == "Original"
         assert "“Duplicate” was merged into this suggestion." in page
-        assert page.html.select_one(".merged").text == "Duplicate"
-    # Only the team may open the merged post itself.
-    assert acme.page(acme.carol).get(f"/app/posts/{duplicate.id}?original=0").status_code == 302
+        [merged] = page.html.select(".merged li")
+        assert (merged.summary.text, merged.blockquote.p.text) == ("Duplicate", "As I said")
+        assert merged.a["href"].partition("?")[0] == path
+    # Only the team may open the whole page of the merged post.
+    assert "merged into:" in acme.page(acme.carol).get(f"{path}?original=0")
     page = page.click(href="original=0")
     assert page.html.h1.text == "Duplicate"
     assert page.html.select_one(".notice a")["href"] == path_of_post(original)
     assert page.html.select_one(".notice a").text == "Original"
     # The message appears only if that post was really merged.
     assert "was merged into" not in acme.page().get(f"/app/posts/{original.id}?from=1")
+
+
+def test_it_rejects_readers_of_a_merged_post_who_could_not_read_it(acme):
+    original, dora = make_post(acme.alice, "Original", private=True), make_user(acme.account, "dora")
+    closed, opened = (make_post(acme.carol, title, private=title == "Closed") for title in ("Closed", "Open"))
+    for duplicate in (closed, opened):
+        duplicate.merge_into(original, by=acme.bob)
+    for user in (None, dora):
+        acme.page(user).get(f"/app/posts/{closed.id}", status=404)
+        page = acme.page(user).get(f"/app/posts/{opened.id}")
+        assert "This suggestion was merged into another one." in page
+        assert "Original" not in page
+    assert "Original" not in acme.page(acme.carol).get(f"/app/posts/{closed.id}")
 
 
 def test_the_vote_of_the_user_is_marked(acme):

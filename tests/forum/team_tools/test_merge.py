@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.support.factories import make_forum, make_post
+from forum.follows.models import Follow
+from tests.support.factories import make_client, make_contact, make_forum, make_post, make_user
 from tests.support.pages import path_of_post
 from tests.support.settings import button_of, send, texts
 from tests.support.team import HTMX, fresh, went_to
@@ -35,12 +36,42 @@ def test_it_works(acme):
     form["into"] = str(original.id)
     confirmation = form.submit()
     assert texts(confirmation, "main .card > p.meta") == ["2 votes 1 comment", "1 vote 0 comments"]
+    assert texts(confirmation, "main .card:last-child li")[:2] == [
+        "1 + 2 votes, 1 voted for both: 2 votes afterwards.",
+        "1 comment moves to the original.",
+    ]
     assert fresh(duplicate).duplicate_from_id is None
     response = button_of(confirmation, "merge").submit("do")
     assert went_to(response, path_of_post(original)) == ["“Dark colours please” is merged into this suggestion."]
     original, duplicate = fresh(original), fresh(duplicate)
     assert duplicate.duplicate_from_id == original.id
     assert (original.votes_cache, original.comments_cache) == (2, 1)
+
+
+def test_the_preview_counts_each_voter_once(acme, monkeypatch):
+    original, duplicate = make_post(acme.carol), make_post(acme.alice)
+    client, contact, dora = make_client(acme.bob), make_contact(acme.bob), make_user(acme.account, "dora")
+    for post in (original, duplicate):
+        post.cast_proxy_vote(by=acme.bob, client_id=client.id)
+        post.vote(by=dora)
+    duplicate.cast_proxy_vote(by=acme.bob, contact_id=contact.id)
+    duplicate.comment(by=acme.bob, text="For us", internal=True)
+    Follow.objects.choose(duplicate, by=dora, follows=True)
+    page = acme.page(acme.bob).get(f"{path_of(duplicate)}?into={original.id}")
+    assert texts(page, "main .card:last-child li")[:3] == [
+        "2 + 3 votes, 2 voted for both: 3 votes afterwards.",
+        "1 comment moves to the original.",
+        "1 follower follows the original then.",
+    ]
+    fresh(duplicate).merge_into(fresh(original), by=acme.bob)
+    assert fresh(original).votes_cache == 3
+    assert "Unfollow" in acme.page(dora).get(f"/app/posts/{original.id}")
+    monkeypatch.setattr("forum.posts.merging.MAX_COMPARED_VOTES", 1)
+    fresh(duplicate).undo_merge(by=acme.bob)
+    page = acme.page(acme.bob).get(f"{path_of(duplicate)}?into={original.id}")
+    assert texts(page, "main .card:last-child li")[0] == (
+        "2 + 3 votes, at least 2 voted for both: at most 3 votes afterwards."
+    )
 
 
 def test_a_merge_can_be_undone(acme):

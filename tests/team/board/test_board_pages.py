@@ -23,7 +23,7 @@ def texts(element) -> str:
 def columns(page) -> dict[str, list[str]]:
     """Return the names of the cards of each column."""
     return {
-        texts(column.find("h2")): [texts(card.find("h3")) for card in column.select("[data-deal]")]
+        texts(column.find("h2")): [texts(card.find("h3")) for card in column.select("[data-card]")]
         for column in page.html.select("[data-column]")
     }
 
@@ -57,7 +57,7 @@ def test_it_works(acme, statuses):
     icons = {use["href"].removeprefix("#") for use in page.html.select(".deal-card use")}
     assert icons == {"icon-calendar-x", "icon-arrow-left-right", "icon-grip-vertical"}
     assert [drawings.count(name) for name in icons] == [1, 1, 1]
-    card = texts(proposal.select("[data-deal]")[1])
+    card = texts(proposal.select("[data-card]")[1])
     day = formats.date_format(yesterday, "DATE_FORMAT")
     for text in ("Northwind", "12,000.50 EUR", f"Overdue: {day}", "Responsible: Bob Nowak"):
         assert text in card

@@ -1,4 +1,4 @@
-// Moving of cards on the deal board: with the mouse, by touching the handle, and with the arrow keys after a card was picked up.
+// Moving of cards on a board, such as deals and suggestions: with the mouse, by touching the handle, and with the arrow keys after a card was picked up.
 // The form behind "Move…" also works without JavaScript. The server answers with the card and the totals as they are now.
 "use strict";
 
@@ -7,7 +7,7 @@
   const news = document.getElementById("board-news");
   const board = () => document.getElementById("board");
   const lists = () => [...board().querySelectorAll("[data-cards]")];
-  const cardsOf = (list) => [...list.querySelectorAll("[data-deal]")];
+  const cardsOf = (list) => [...list.querySelectorAll("[data-card]")];
   const handleOf = (card) => card.querySelector("[data-grab]");
   const columnOf = (element) => element.closest("[data-column]");
   const nameOf = (card) => card.querySelector("h3").textContent.trim();
@@ -39,10 +39,10 @@
     const cards = cardsOf(card.parentElement), above = cards[cards.indexOf(card) - 1];
     const values = {
       status_id: target.dataset.column,
-      after_id: above ? above.dataset.deal : "0",
+      after_id: above ? above.dataset.card : "0",
       seen_status_id: seen.dataset.column,
     };
-    const link = card.querySelector("[data-dialog]"), path = link.getAttribute("href");
+    const link = card.querySelector("[data-move]"), path = link.getAttribute("href");
     if ("asks" in target.dataset && target !== seen) {
       // The dialog asks for the reason. Until then the card stays where it was.
       putBack();
@@ -88,7 +88,7 @@
   document.addEventListener("click", (event) => {
     const handle = event.target.closest("[data-grab]");
     if (!handle || event.detail) return; // a click of the mouse is the end of a drag
-    const card = handle.closest("[data-deal]");
+    const card = handle.closest("[data-card]");
     if (moved?.card === card) {
       drop(card);
     } else {
@@ -107,7 +107,7 @@
     return card;
   }
   document.addEventListener("keydown", (event) => {
-    const card = event.target.closest("[data-deal]");
+    const card = event.target.closest("[data-card]");
     if (!moved || moved.card !== card || !event.target.matches("[data-grab][aria-pressed=true]")) return;
     if (event.key === "Escape") handleOf(cancel()).focus();
     else if (event.key.startsWith("Arrow")) step(card, event.key);
@@ -122,8 +122,8 @@
   // The pointer
   let drag = null;
   document.addEventListener("pointerdown", (event) => {
-    const card = event.target.closest("[data-deal]"), handle = event.target.closest("[data-grab]");
-    if (!card || event.button || !event.isPrimary || event.target.closest("[data-dialog]")) return;
+    const card = event.target.closest("[data-card]"), handle = event.target.closest("[data-grab]");
+    if (!card || event.button || !event.isPrimary || event.target.closest("[data-move]")) return;
     if (event.pointerType !== "mouse" && !handle) return; // a touch beside the handle scrolls
     if (moved) cancel();
     drag = { card, id: event.pointerId, x: event.clientX, y: event.clientY, isActive: false };
@@ -173,15 +173,15 @@
   }
   document.addEventListener("pointerup", (event) => end(event, true));
   document.addEventListener("pointercancel", (event) => end(event, false));
-  document.addEventListener("dragstart", (event) => { if (event.target.closest("[data-deal]")) event.preventDefault(); });
+  document.addEventListener("dragstart", (event) => { if (event.target.closest("[data-card]")) event.preventDefault(); });
 
   document.addEventListener("DOMContentLoaded", () => showHandles(document));
   document.addEventListener("htmx:load", (event) => {
     // htmx reports each new element.
     if (event.detail.elt.closest?.("#board")) showHandles(event.detail.elt);
   });
-  document.addEventListener("deal-moved", (event) => {
-    const card = document.getElementById(`deal-${event.detail.id}`);
+  document.addEventListener("card-moved", (event) => {
+    const card = document.getElementById(event.detail.id);
     if (card) handleOf(card).focus();
   });
 }
