@@ -66,7 +66,7 @@ VISITOR = {
     "/app/roadmap?status=planned": 3,
     # The forum; the post; comments; history; merged posts; voters.
     "/app/posts/{titled}": 6,
-    "/app/posts/{post}/vote/first": 2,
+    "/app/posts/{post}/vote/first": 3,
     "/app/posts/{post}/preview.png": 2,
     "/app/feed.atom": 2,
     "/app/feed.atom?category={category}&status=planned": 4,
@@ -103,7 +103,7 @@ TEAM = {
     "/app/moderation": 6,
     "/app/posts/{post}/team": 10,
     "/app/posts/{post}/merge": 5,
-    "/app/posts/{post}/merge?into={match}": 6,
+    "/app/posts/{post}/merge?into={match}": 9,
     "/app/posts/{post}/merge?q=post": 9,
     "/app/posts/{post}/behalf": 6,
     "/app/posts/behalf": 5,

@@ -5,6 +5,7 @@ import pytest
 from forum.comments.models import CommentReaction
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_comment, make_post
+from tests.support.pages import path_of_post
 from tests.support.tables import table
 from tests.support.writing import sender
 
@@ -115,7 +116,7 @@ def test_the_team_marks_helpful_comments(acme, post):
     assert "Helpful answer" not in acme.page().get(path)
     sender(acme.page(acme.bob))(f"{path}/comments/{reply.id}/mark", {"helpful": 1}, status=303)
     page = acme.page().get(path)
-    assert page.click("Helpful answer").headers["Location"] == f"{path}#comment-{reply.id}"
+    assert page.click("Helpful answer").headers["Location"] == f"{path_of_post(post)}#comment-{reply.id}"
     assert "Helpful" in page.html.find(id=f"comment-{reply.id}").get_text()
     assert read(acme.json().get(f"/app/posts/{reply.id}.json"))["helpful"] is True
 

@@ -7,7 +7,7 @@ from forum.notifications.models import NotificationReason
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_comment, make_post, make_user
 from tests.support.followers import run_followers
-from tests.support.pages import Visitor
+from tests.support.pages import Visitor, path_of_post
 from tests.support.queries import capture_queries
 from tests.support.writing import comments, sender
 
@@ -38,7 +38,7 @@ def test_it_works(acme, post):
     form["content"] = "Below it"
     reply_path = form.submit().headers["Location"]
     reply = acme.account.comments.get(comment="Below it")
-    assert (reply.parent_id, reply_path) == (first.id, f"{path}#comment-{reply.id}")
+    assert (reply.parent_id, reply_path) == (first.id, f"{path_of_post(post)}#comment-{reply.id}")
     # A reply to a reply mentions its author, and belongs to the same parent.
     form = acme.page(acme.bob).get(path).click("Reply", href=f"reply={reply.id}").forms["comment-form"]
     assert form["content"].value.strip() == "@Carol Member"
@@ -73,7 +73,7 @@ def test_further_replies_are_behind_a_link(acme, post, monkeypatch):
     part = visitor.get(thread, headers={"HX-Request": "true"})
     assert [prose.get_text(strip=True) for prose in part.html.select(".prose")] == ["Reply 3", "Reply 4", "Reply 5"]
     links = [visitor.get(f"{path}/comments/{reply.id}").headers["Location"] for reply in replies[2:4]]
-    assert links == [f"{path}#comment-{replies[2].id}", f"{thread}#comment-{replies[3].id}"]
+    assert links == [f"{path_of_post(post)}#comment-{replies[2].id}", f"{thread}#comment-{replies[3].id}"]
     monkeypatch.setattr("forum.comments.pages.COMMENTS_PER_PAGE", 4)
     assert tree(visitor, f"{thread}?page=2") == [("Parent", ["Reply 4", "Reply 5"])]
     assert visitor.get(f"{path}/comments/{replies[5].id}").headers["Location"].startswith(f"{thread}?page=2#")
@@ -88,8 +88,8 @@ def test_the_number_of_statements_is_fixed(acme, post):
         for reply in range(5):
             post.comment(by=acme.bob, text=f"Reply {reply}", parent_id=parent.id)
     carol = acme.page(acme.carol)
-    carol.get(f"/app/posts/{post.id}")
-    assert len(capture_queries(lambda: carol.get(f"/app/posts/{post.id}"))[1]) <= 8
+    carol.get(path_of_post(post))
+    assert len(capture_queries(lambda: carol.get(path_of_post(post)))[1]) <= 8
     pages = [row.id for row in acme.account.comments.filter(parent_id=None)]
     assert len(capture_queries(lambda: carol.get(f"/app/posts/{post.id}/comments/{pages[0]}/thread"))[1]) <= 6
 

@@ -3,6 +3,7 @@
 from forum.texts.slugs import MAX_SLUG_LENGTH, post_path, slug_of
 from tests.support.client import Client
 from tests.support.factories import make_post
+from tests.support.pages import path_of_post
 from tests.support.tables import table
 
 
@@ -42,7 +43,9 @@ def test_links_have_the_title(acme):
 def test_a_merged_suggestion_leads_to_its_original(acme):
     original, post = make_post(acme.carol, "Dark theme"), make_post(acme.carol, "Night mode")
     post.merge_into(original, by=acme.bob)
-    page = acme.page().get(f"/app/posts/{post.id}-night-mode").follow()
+    stub = acme.page().get(f"/app/posts/{post.id}-night-mode")
+    assert stub.html.find("link", rel="canonical")["href"].endswith(path_of_post(original))
+    page = stub.click("Dark theme", index=0)
     assert page.request.path_qs == f"/app/posts/{original.id}-dark-theme?from={post.id}"
     assert "was merged into this suggestion" in page.html.get_text()
 

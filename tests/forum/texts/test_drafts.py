@@ -17,7 +17,7 @@ from forum.forums.models import Forum
 from tests.support.codes import code_in_letter, enter_code, wrong
 from tests.support.factories import PASSWORD, make_forum, make_post, make_user
 from tests.support.odd_values import odd_value
-from tests.support.pages import Visitor
+from tests.support.pages import Visitor, path_of_post
 from tests.support.queries import capture_queries
 from tests.support.tables import table
 from tests.support.writing import sender
@@ -61,7 +61,7 @@ def test_it_works(acme):
     assert not acme.account.posts.exists()
     response = enter_code(page, code_in_letter())
     [post] = acme.account.posts.all()
-    assert (response.status_code, response.headers["Location"]) == (303, f"/app/posts/{post.id}")
+    assert (response.status_code, response.headers["Location"]) == (303, path_of_post(post))
     assert (post.title, post.content, post.kind, post.private) == ("Dark mode", "**Please**", "question", True)
     assert (post.user.email, post.votes_cache) == ("dan@example.com", 1)
     assert "Thank you! Your suggestion is posted." in response.follow()
@@ -76,7 +76,7 @@ def test_a_comment(acme):
     assert response.follow().html.select_one("#draft em").text == "At last."
     response = enter_code(ask(response), code_in_letter())
     [comment] = acme.account.comments.all()
-    assert response.headers["Location"] == f"/app/posts/{post.id}#comment-{comment.id}"
+    assert response.headers["Location"] == f"{path_of_post(post)}#comment-{comment.id}"
     assert (comment.comment, comment.user.email) == ("*At last.*", "dan@example.com")
     # htmx leads to the page that asks for the address.
     form = acme.page().get(f"/app/posts/{post.id}").forms["comment-form"]
@@ -323,7 +323,7 @@ def test_a_custom_domain_keeps_a_draft_of_its_own(acme):
     visitor = Visitor("ideas.example.org")
     response = enter_code(ask(write(visitor, title="Dark mode", content="x" * 5000)), code_in_letter())
     post = acme.account.posts.get()
-    assert (response.headers["Location"], post.forum_id) == (f"/app/posts/{post.id}", forum.id)
+    assert (response.headers["Location"], post.forum_id) == (path_of_post(post), forum.id)
 
 
 def test_a_signed_in_user_is_redirected_to_the_form(acme):
