@@ -103,14 +103,18 @@ def path_of(notification: Notification) -> str:
     if activity.post is None:
         return reverse("forum-notifications")
     if is_of_task(activity):
-        [route] = _task_routes
-        fragment = f"comment-{activity.comment_id}" if activity.comment_id is not None else None
-        return reverse(route, args=[activity.post_id], fragment=fragment)
+        return task_path(activity.post_id, activity.comment_id)
     if activity.comment_id is not None:
         # The link redirects to the right page of comments, which is looked up only when somebody opens the link.
         return reverse("forum-comment", args=[activity.post_id, activity.comment_id])
     fragment = "response" if activity.kind == Kind.RESPONSE else None
     return reverse("forum-post", args=[activity.post_id], fragment=fragment)
+
+
+def task_path(id: int | None, comment_id: int | None = None) -> str:
+    """Return the path of the page of a task, or of a comment on it."""
+    [route] = _task_routes
+    return reverse(route, args=[id], fragment=None if comment_id is None else f"comment-{comment_id}")
 
 
 def is_of_task(activity: Activity) -> bool:

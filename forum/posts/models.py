@@ -14,6 +14,7 @@ from accounts.audit.models import record
 from accounts.statuses.models import Status
 from accounts.tags.models import Tagged
 from accounts.users.models import User
+from core.changes.events import record_event
 from core.db.prepared import insert, update
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
@@ -28,6 +29,7 @@ from forum.forums.membership import TRUSTED_TEXTS, count_public_texts
 from forum.forums.models import requires_approval
 from forum.lists.queries import MINE, NEW, UNANSWERED, PostKind, PostQuerySet, Visibility
 from forum.posts import tasks
+from forum.posts.events import FormerPost, record_update
 from forum.posts.merging import Mergeable
 from forum.posts.sort_keys import PostSortKey, trending_field
 from forum.texts.markdown import has_links, html_field, render
@@ -296,7 +298,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         if status is None and is_new and not needs_category:
             status = self.account.default_status(Status.Kind.POST)
         status_id_before = self.status_id
-        before = (self.approved, self.responsible_id, self.duplicate_from_id)
+        before, former = (self.approved, self.responsible_id, self.duplicate_from_id), FormerPost(self)
         if status is not None:
             values["status_id"] = status.id
             values.setdefault("closed", status.closed)
@@ -347,6 +349,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                 )
             if not is_silent:
                 self._record_activities(change, before, by=by)
+            record_update(self, former, change, by=by)
         for part, name, text in (("", "content", texts["content"]), ("response", "response", response_before)):
             if name in values:
                 attachments = Attachment.objects
@@ -393,6 +396,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         """Insert the post as `write` does, with a vote of its author, who can withdraw it."""
         self.write(values, by=by)
         self.account.votes.create(post_id=self.id, user_id=by.id)
+        record_event(self, "vote.created", actor=by, user_id=by.id)
         # A trigger has updated the count in the database.
         self.votes_cache = 1
 

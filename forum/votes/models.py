@@ -16,7 +16,9 @@ from django.utils.translation import gettext_lazy as _
 from psycopg.types.numeric import Int8
 
 from accounts.account.models import Account
+from accounts.audit.origin import current_origin
 from accounts.users.models import User
+from core.changes.events import insert_events, record_event
 from core.db.derived import DerivingQuerySet
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
@@ -225,12 +227,19 @@ class VoteChange(models.Model):
 
 
 # The CTE of `Post.lock_and_insert` for a new vote. Its trigger counts the vote.
-INSERT_VOTE = """
-inserted AS (
+CREATED = insert_events("""
+    SELECT account_id, 'vote', post_id, 'created', user_id,
+        jsonb_build_object('before', NULL, 'after', NULL, 'user_id', user_id)
+    FROM voted
+""")
+INSERT_VOTE = f"""
+voted AS (
     INSERT INTO forum_vote (account_id, post_id, user_id, created_at) SELECT account_id, id, %s, %s FROM post
-    ON CONFLICT DO NOTHING RETURNING true
-)
-"""
+    ON CONFLICT DO NOTHING RETURNING account_id, post_id, user_id
+),
+event AS ({CREATED}),
+inserted AS (SELECT true FROM voted)
+"""  # noqa: S608
 
 
 class Votable(LockablePost):
@@ -256,6 +265,8 @@ class Votable(LockablePost):
         self.check_not_merged()
         withdrawn, _by_model = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
         self.votes_cache -= withdrawn
+        if withdrawn:
+            record_event(self, "vote.deleted", actor=by, user_id=by.id)
         return bool(withdrawn)
 
     @transaction.atomic(savepoint=False)
@@ -274,6 +285,8 @@ class Votable(LockablePost):
                 raise FieldError(link, _("can't be found"), "gone")
         _row, is_new = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
         self.votes_cache += is_new
+        if is_new:
+            record_event(self, "vote.created", actor=by, **voter)
         return bool(is_new)
 
     @transaction.atomic(savepoint=False)
@@ -284,6 +297,8 @@ class Votable(LockablePost):
         voter = self._voter(client_id, contact_id)
         withdrawn, _by_model = self.account.proxy_votes.filter(post_id=self.id, **voter).delete()
         self.votes_cache -= withdrawn
+        if withdrawn:
+            record_event(self, "vote.deleted", actor=current_origin().user, **voter)
         return bool(withdrawn)
 
     @staticmethod

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit import actions as audit
 from accounts.erasure.personal_data import CUSTOMERS, register
 from accounts.hosts.requests import UserRequest
+from core.changes import events
 from core.errors import FieldError
 from core.registry import Sample, newest_id, registry
 from core.rows.trash import keep_in_trash, restoring
@@ -48,6 +49,9 @@ for resource, model in MODELS.items():
 
 audit.register("client", _("Client"), "merged", "undone")
 audit.register("contact", _("Contact"), "merged", "undone")
+for resource in MODELS:
+    events.register(resource, "merged", _("another one merged into it"), ids={"merged_id": 27, "merge_id": 5})
+    events.register(resource, "unmerged", _("merge undone"), ids={"merged_id": 27, "merge_id": 5})
 
 
 @receiver(restoring, sender=Client)
