@@ -166,8 +166,8 @@ def test_other_rows_have_events(acme):
     user = User.objects.sign_up(account, login="dora", email="dora@example.com", password=PASSWORD, name="Dora")
     assert events_of(acme.account) == [
         ("task.completed", task.id, acme.bob.id, data()),
-        ("client.merged", kept.id, acme.bob.id, data(**ids)),
-        ("client.unmerged", kept.id, acme.alice.id, data(**ids)),
+        ("client.merged", kept.id, acme.bob.id, data(after=ids)),
+        ("client.unmerged", kept.id, acme.alice.id, data(ids)),
         ("user.signed_up", user.id, user.id, data()),
     ]
 

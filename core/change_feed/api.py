@@ -59,7 +59,7 @@ class ChangeViewSet(JSONViewSet):
         if since is None:
             since = Cursor(self.account.id)
             changes.assign_numbers(self.account.id)
-            numbered = (changes if with_events else changes.raw()).filter(number__isnull=False)
+            numbered = (changes if with_events else changes.without_events()).filter(number__isnull=False)
             rows = numbered.order_by("number")[: limit + 1]
         elif since == NOW:
             since, rows = changes.end_cursor(self.account.id), []

@@ -104,7 +104,7 @@ def record_event(
     actor: Any,
     before: Values | None = None,
     after: Values | None = None,
-    **ids: int | bool | None,
+    ids: Values | None = None,
 ) -> None:
     """Record an event of a row, in the transaction of the act. The caller must have locked the row of its resource.
 
@@ -113,7 +113,7 @@ def record_event(
     if type not in kinds:
         raise LookupError(f"{type} is not registered as an event")
     subject, _dot, name = type.partition(".")
-    data = orjson.dumps({"before": before, "after": after, **ids}).decode()
+    data = orjson.dumps({"before": before, "after": after, **(ids or {})}).decode()
     with connection.cursor() as cursor:
         actor_id = None if actor is None else actor.id
         cursor.execute(RECORD, [row.account_id, subject, row.id, name, actor_id, data])

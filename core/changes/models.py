@@ -129,7 +129,7 @@ class ChangeQuerySet(models.QuerySet["Change"]):
             locked = [account_id for (account_id,) in cursor.fetchall()]
             return _assign_numbers(locked, limit=NUMBERED_PER_ACCOUNT) if locked else 0
 
-    def raw(self) -> Self:
+    def without_events(self) -> Self:
         """Return the changes without events."""
         return self.filter(data__isnull=True)
 

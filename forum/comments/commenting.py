@@ -182,7 +182,7 @@ class Commentable(LockablePost):
         self.erase_comment(comment)
 
     def _record_comment(self, name: str, comment: Comment, by: Any) -> None:
-        record_event(comment, f"comment.{name}", actor=by, post_id=self.id)
+        record_event(comment, f"comment.{name}", actor=by, ids={"post_id": self.id})
 
     def _set_approved(self, comment: Comment, approved: bool, **values: Any) -> None:
         """Change whether the comment is public, with the counts of the post, and the activity with its notifications."""

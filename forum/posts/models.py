@@ -396,7 +396,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         """Insert the post as `write` does, with a vote of its author, who can withdraw it."""
         self.write(values, by=by)
         self.account.votes.create(post_id=self.id, user_id=by.id)
-        record_event(self, "vote.created", actor=by, user_id=by.id)
+        record_event(self, "vote.created", actor=by, ids={"user_id": by.id})
         # A trigger has updated the count in the database.
         self.votes_cache = 1
 

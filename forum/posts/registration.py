@@ -44,16 +44,17 @@ Post.api_resource.samples |= {
 # Events
 
 
-def read_comment(account: Account, id: int, data: Values) -> dict[str, Any] | None:
+def read_comment(account: Account, id: int, _data: Values) -> dict[str, Any] | None:
     """Return a comment, with the title of its post. Only the text of a public comment is included."""
     from forum.comments.api import CommentSerializer
 
-    comment = account.comments.with_names().select_related("post").filter(id=id).first()
+    comment = account.comments.of_live_posts().with_names().filter(id=id).first()
     if comment is None:
         return None
     hidden = {} if comment.is_public else {"comment": None}
-    about = {"post_title": comment.post.title, "forum_id": comment.post.forum_id}
-    return {**CommentSerializer.represent(comment, account.zone), **hidden, **about}
+    title, forum_id = account.posts.values_list("title", "forum_id").get(id=comment.post_id)
+    data = CommentSerializer.represent(comment, account.zone)
+    return {**data, **hidden, "post_title": title, "forum_id": forum_id}
 
 
 def read_vote(account: Account, id: int, data: Values) -> dict[str, Any] | None:

@@ -266,7 +266,7 @@ class Votable(LockablePost):
         withdrawn, _by_model = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
         self.votes_cache -= withdrawn
         if withdrawn:
-            record_event(self, "vote.deleted", actor=by, user_id=by.id)
+            record_event(self, "vote.deleted", actor=by, ids={"user_id": by.id})
         return bool(withdrawn)
 
     @transaction.atomic(savepoint=False)
@@ -286,7 +286,7 @@ class Votable(LockablePost):
         _row, is_new = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
         self.votes_cache += is_new
         if is_new:
-            record_event(self, "vote.created", actor=by, **voter)
+            record_event(self, "vote.created", actor=by, ids=voter)
         return bool(is_new)
 
     @transaction.atomic(savepoint=False)
@@ -298,7 +298,7 @@ class Votable(LockablePost):
         withdrawn, _by_model = self.account.proxy_votes.filter(post_id=self.id, **voter).delete()
         self.votes_cache -= withdrawn
         if withdrawn:
-            record_event(self, "vote.deleted", actor=current_origin().user, **voter)
+            record_event(self, "vote.deleted", actor=current_origin().user, ids=voter)
         return bool(withdrawn)
 
     @staticmethod

@@ -107,7 +107,7 @@ class MergeQuerySet(AccessQuerySet[Any]):
         merge.write_values(kept, merged, values, by=by)
         merge.save(update_fields=["changes", "external_ids"])
         record(account.id, f"{resource}.merged", by=by, target=merged, into=kept.id, merge=merge.id)
-        record_event(kept, f"{resource}.merged", actor=by, merged_id=merged.id, merge_id=merge.id)
+        record_event(kept, f"{resource}.merged", actor=by, after={"merged_id": merged.id, "merge_id": merge.id})
         TimelineEntry.objects.append("merge", [kept], by=by, data={"name": merged.name, "merge_id": merge.id})  # type: ignore[attr-defined]
         return merge
 
@@ -264,7 +264,7 @@ class Merge(TenantModel):
         self.save(update_fields=["undone_at", "undone_by_id", "updated_at", "unrestored_fields"])
         merged.restore()
         record(self.account_id, f"{self.resource}.undone", by=by, target=merged, merged_into=kept.id, merge=self.id)
-        record_event(kept, f"{self.resource}.unmerged", actor=by, merged_id=merged.id, merge_id=self.id)
+        record_event(kept, f"{self.resource}.unmerged", actor=by, before={"merged_id": merged.id, "merge_id": self.id})
         TimelineEntry.objects.append("merge_undone", [kept], by=by, data={"name": merged.name, "merge_id": self.id})  # type: ignore[attr-defined]
         MergedRow.objects.filter(account_id=self.account_id, merge_id=self.id).delete()
 

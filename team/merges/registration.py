@@ -50,8 +50,9 @@ for resource, model in MODELS.items():
 audit.register("client", _("Client"), "merged", "undone")
 audit.register("contact", _("Contact"), "merged", "undone")
 for resource in MODELS:
-    events.register(resource, "merged", _("another one merged into it"), ids={"merged_id": 27, "merge_id": 5})
-    events.register(resource, "unmerged", _("merge undone"), ids={"merged_id": 27, "merge_id": 5})
+    ids = {"merged_id": 27, "merge_id": 5}
+    events.register(resource, "merged", _("another one merged into it"), after=ids)
+    events.register(resource, "unmerged", _("merge undone"), before=ids)
 
 
 @receiver(restoring, sender=Client)
