@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 from accounts.statuses.models import status_name
 from forum.activities.models import Activity
 from forum.notifications.models import Notification, NotificationReason, note_source
+from forum.posts.tasks import task_path
 from forum.texts.markdown import as_plain_text, excerpt, truncate, with_base_url
 
 Kind = Activity.Kind
@@ -18,8 +19,6 @@ MAX_EXCERPT_LENGTH = 300
 EXCERPT_SOURCE_LENGTH = 2000
 # The purpose of the signed links to unsubscribe.
 UNSUBSCRIBE = "unsubscribe"
-# The route of the page of a task (`register_task_route`).
-_task_routes: list[str] = []
 
 # The icon and the sentence of each kind of activities. The sentences have no full stop.
 KINDS: dict[str, tuple[str, Promise]] = {
@@ -111,16 +110,5 @@ def path_of(notification: Notification) -> str:
     return reverse("forum-post", args=[activity.post_id], fragment=fragment)
 
 
-def task_path(id: int | None, comment_id: int | None = None) -> str:
-    """Return the path of the page of a task, or of a comment on it."""
-    [route] = _task_routes
-    return reverse(route, args=[id], fragment=None if comment_id is None else f"comment-{comment_id}")
-
-
 def is_of_task(activity: Activity) -> bool:
     return activity.post is not None and activity.post.category_id is None
-
-
-def register_task_route(name: str) -> None:
-    """Set the route of the page of a task, which an upper app defines. Its only parameter is the id."""
-    _task_routes[:] = [name]

@@ -13,8 +13,8 @@ from core.registry import newest_id
 from core.rows.scopes import areas
 from forum.forums.requests import ForumRequest
 from forum.lists.queries import PostQuerySet
-from forum.notifications.texts import task_path
 from forum.posts.models import Post
+from forum.posts.tasks import task_path
 
 areas.register("posts", _("Suggestions, comments, votes and tasks"))
 audit.register("post", _("Suggestion"), "approved", "rejected", "merged", "undone")
