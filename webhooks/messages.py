@@ -92,9 +92,8 @@ def read_data(endpoint: Endpoint, event: Event) -> dict[str, Any]:
     if subject is not None and subject.read is not None:
         found = subject.read(endpoint.account, event.id, event.data or {})
         return found or {"id": event.id, "deleted": True}
-    resource, id = events.resource_of(event.key, event.id, event.data)
-    if resource is None:
-        return {"id": event.id, "deleted": True}
+    key, id = events.place_of(event.key, event.id, event.data)
+    resource = registry[key]
     values = values_query(resource.viewset).first(account_id=endpoint.account_id, ids=[id])
     if values is None:
         return {"id": event.id, "deleted": True}

@@ -93,8 +93,7 @@ class ChangeViewSet(JSONViewSet):
     @staticmethod
     def place_of(change: Change) -> tuple[str, int]:
         """Return the key and the id of the row that a user must be able to access to see a change."""
-        resource, id = events.resource_of(change.resource, change.id, change.data)
-        return (resource.key if resource else change.resource), id
+        return events.place_of(change.resource, change.id, change.data)
 
     def find_hidden(self, changes: Sequence[Change]) -> set[tuple[str, int]]:
         """Return the resources of the changes, by key and id, that the user may not access. These include all erased ones."""

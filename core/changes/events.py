@@ -18,7 +18,6 @@ from django.db import connection
 from django.utils.functional import Promise
 
 from core.db.fields import TenantRow
-from core.registry import Resource, registry
 
 # A part of the JSON of an event.
 Values = Mapping[str, Any]
@@ -70,18 +69,17 @@ def register(subject: str, name: str, label: str | Promise, **sample: Any) -> No
 
 
 def register_subject(key: str, subject: EventSubject) -> None:
-    if key in subjects or registry.get(key) is not None:
+    if key in subjects:
         raise ImproperlyConfigured(f"The subject {key!r} is registered twice.")
     subjects[key] = subject
 
 
-def resource_of(key: str, id: int, data: Values | None) -> tuple[Resource | None, int]:
-    """Return the resource whose readers may see a change, and the id of its row."""
+def place_of(key: str, id: int, data: Values | None) -> tuple[str, int]:
+    """Return the key of the resource whose readers may see a change, and the id of its row."""
     subject = subjects.get(key)
-    if subject is None:
-        return registry.get(key), id
-    resource = registry.get(subject.resource or "")
-    return resource, (data or {}).get(subject.id_key, id)
+    if subject is None or subject.resource is None:
+        return key, id
+    return subject.resource, (data or {}).get(subject.id_key, id)
 
 
 def insert_events(source: str) -> str:

@@ -47,8 +47,10 @@ registry.register_sample(
 
 
 def read_user(account: Account, id: int, data: Values) -> dict[str, object] | None:
-    found: dict[str, object] | None = account.users.filter(id=id).values("id", "name", "role", "created_at").first()
-    return found and {**found, "created_at": format_time(found["created_at"], account.zone)}
+    user = account.users.filter(id=id).first()
+    if user is None:
+        return None
+    return {"id": id, "name": user.name, "role": user.role, "created_at": format_time(user.created_at, account.zone)}
 
 
 register_subject("user", EventSubject(_("User"), read_user))

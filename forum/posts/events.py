@@ -1,18 +1,15 @@
 """The events of posts and tasks (`core.changes.events`), which the subject registers in its module `registration`."""
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from accounts.users.models import User
 from core.changes.events import Values, record_event
-
-if TYPE_CHECKING:
-    from forum.posts.models import Post, StatusChange
 
 
 class FormerPost:
     """The columns of a post before an update, to which its events refer."""
 
-    def __init__(self, post: "Post") -> None:
+    def __init__(self, post: Any) -> None:
         self.approved, self.completed_at = post.approved, post.completed_at
         self.status_id, self.responsible_id, self.original_id = (
             post.status_id,
@@ -21,8 +18,8 @@ class FormerPost:
         )
 
 
-def record_update(post: "Post", former: FormerPost, change: "StatusChange | None", *, by: User) -> None:
-    """Record the events of an update, also of a silent one: events notify nobody."""
+def record_update(post: Any, former: FormerPost, change: Any, *, by: User) -> None:
+    """Record the events of an update, also of a silent one: events notify nobody. `change` is a new `StatusChange` or None."""
 
     def record(type: str, before: Values | None = None, after: Values | None = None) -> None:
         record_event(post, type, actor=by, before=before, after=after)

@@ -2,6 +2,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from accounts.account.models import Account
 from accounts.attachments.holders import Holder, register_holder
@@ -83,7 +84,7 @@ OF_POST = {"post_id": 56}
 VOTER = {"user_id": 3, "client_id": None, "contact_id": None}
 register_subject("task", EventSubject(_("Task"), resource="post"))
 register_subject("comment", EventSubject(_("Comment"), read_comment, resource="post", id_key="post_id"))
-register_subject("vote", EventSubject(_("Vote"), read_vote, resource="post"))
+register_subject("vote", EventSubject(pgettext_lazy("noun", "Vote"), read_vote, resource="post"))
 register("post", "approved", _("approved"))
 register("post", "status_changed", _("status changed"), before=NEW, after=PLANNED)
 register("post", "answered", _("officially answered"), after=PLANNED)
