@@ -334,6 +334,10 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             self.tag_all(self.account, [(self, tags)])
         if is_new:
             self.user_id, self.created_at = values.get("user_id", by.id), values.get("created_at", self.updated_at)
+            if self.created_at > self.updated_at:
+                raise FieldError("created_at", _("is in the future"), "future")
+            if self.user_id != by.id and not by.is_team:
+                raise FieldError("user_id", _("can only be chosen by the team"), "team")
             if needs_category:
                 self._enter_first_category(by=by)
             elif self._must_wait(by):

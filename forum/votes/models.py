@@ -9,6 +9,7 @@ a copy is the id of the merged post.
 from collections.abc import Collection
 from typing import Any, ClassVar, Self, cast
 
+from django.core.exceptions import PermissionDenied
 from django.db import connection, models, transaction
 from django.db.models import Exists, F, Func, OuterRef, Q, Subquery, Value
 from django.utils import timezone
@@ -228,7 +229,7 @@ class VoteChange(models.Model):
 
 # The CTE of `Post.lock_and_insert` for a new vote. Its trigger counts the vote.
 CREATED = insert_events("""
-    SELECT account_id, 'vote', post_id, 'created', user_id,
+    SELECT account_id, 'vote', post_id, 'created', %s::bigint,
         jsonb_build_object('before', NULL, 'after', NULL, 'user_id', user_id)
     FROM voted
 """)
@@ -248,25 +249,41 @@ class Votable(LockablePost):
     class Meta:
         abstract = True
 
-    def vote(self, *, by: User) -> bool:
-        """Cast the vote of a user, and return whether it is new.
+    def vote_for(self, voter: User, *, by: User) -> bool:
+        """Cast the vote of another user, as `vote` does. Raise FieldError if that user may not vote, and PermissionDenied for a member."""
+        if not by.is_team:
+            raise PermissionDenied
+        forum = None if self.forum_id is None else self.account.forums.get(id=self.forum_id)
+        voter.account = self.account
+        if not (voter.is_team or (forum is not None and forum.may_be_joined_by(voter))):
+            raise FieldError("user_id", _("may not take part in this forum"), "member")
+        return self.vote(by=voter, actor=by)
+
+    def vote(self, *, by: User, actor: User | None = None) -> bool:
+        """Cast the vote of a user, and return whether it is new. `actor` is another user who casts it for them.
 
         Raise FieldError if the post is merged into another, and ConcurrentUpdate if it changed meanwhile.
         """
-        is_new = self.lock_and_insert(INSERT_VOTE, [Int8(by.id), timezone.now()]) is not None
+        is_new = self.lock_and_insert(INSERT_VOTE, [Int8(by.id), timezone.now(), Int8((actor or by).id)]) is not None
         # A trigger has updated the count in the database.
         self.votes_cache += is_new
         return bool(is_new)
 
     @transaction.atomic(savepoint=False)
-    def withdraw_vote(self, *, by: User) -> bool:
-        """Withdraw the vote of a user, and return whether it existed. Raise FieldError if the post is merged into another."""
+    def withdraw_vote(self, *, by: User, voter: User | None = None) -> bool:
+        """Withdraw the vote of a user, or for the team that of another one, and return whether it existed.
+
+        Raise FieldError if the post is merged into another.
+        """
+        voter = voter or by
+        if voter.id != by.id and not by.is_team:
+            raise PermissionDenied
         self.lock()
         self.check_not_merged()
-        withdrawn, _by_model = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
+        withdrawn, _by_model = self.account.votes.filter(post_id=self.id, user_id=voter.id).delete()
         self.votes_cache -= withdrawn
         if withdrawn:
-            record_event(self, "vote.deleted", actor=by, ids={"user_id": by.id})
+            record_event(self, "vote.deleted", actor=by, ids={"user_id": voter.id})
         return bool(withdrawn)
 
     @transaction.atomic(savepoint=False)
