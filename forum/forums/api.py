@@ -1,6 +1,6 @@
 """The members of a forum in the Account API."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import F, QuerySet
 from django.http import HttpResponse
@@ -11,9 +11,10 @@ from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from accounts.users.models import User
 from core.api.fields import MISSING, RelatedField
 from core.api.lists import Paged
-from core.api.serializers import ResourceSerializer, format_time
+from core.api.serializers import ResourceSerializer, declared_fields, format_time
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
+from core.openapi.fields import RelatedExtension, WireFieldExtension
 from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
 from core.openapi.values import ID, NAME, TIME, array_of, object_of, one_of
 from forum.forums.membership import ForumMember, ForumMemberQuerySet
@@ -84,8 +85,9 @@ class ForumMemberViewSet(TypedViewSet, Paged):
 
 
 # The OpenAPI document, as far as views and serializers do not tell it
+USER_ID = cast(RelatedExtension, WireFieldExtension.find_for(declared_fields(ForumMemberSerializer)["user_id"]))
 SHAPES[ForumMemberSerializer] = Shape(
-    rules={"required": ["user_id"], "properties": {"user_id": {"not": {"type": "null"}}}}
+    rules={"required": ["user_id"], "properties": {"user_id": USER_ID.non_blank_schema()}}
 )
 BODIES["add_forum_member"] = {"member": ForumMemberSerializer}
 RESPONSES["add_forum_member"] = object_of(user_id=ID)

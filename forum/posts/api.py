@@ -452,5 +452,6 @@ def post_or_comment(schema: JSONOperationSchema, status: int) -> JSONSchema:
 
 RESPONSES["create_post"] = RESPONSES["read_post"] = RESPONSES["update_post"] = post_or_comment
 BODIES["create_post"] = {"post": (NewPostSerializer, CommentOnPostSerializer)}
+RESPONSES["undo_merge_of_post"] = PostSerializer
 BODIES["merge_post"] = {"merge": PostMergeSerializer}
 RESPONSES["list_post_tags"] = TAGS

@@ -1,6 +1,6 @@
 """The votes for a post in the Account API: their list, and votes that the team casts for users, clients and contacts."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.db.models import BigIntegerField, QuerySet, Value
 from django.http import HttpResponse
@@ -10,9 +10,10 @@ from rest_framework.response import Response
 from accounts.hosts.api import APIRequest, TypedViewSet
 from core.api.fields import RelatedField
 from core.api.lists import Paged
-from core.api.serializers import ResourceSerializer, format_time
+from core.api.serializers import ResourceSerializer, declared_fields, format_time
 from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
+from core.openapi.fields import RelatedExtension, WireFieldExtension
 from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
 from core.openapi.values import ID, TIME, array_of, object_of, or_null, required_fields
 
@@ -92,7 +93,8 @@ class VoteViewSet(TypedViewSet, Paged):
 
 # The OpenAPI document, as far as views and serializers do not tell it
 VOTER = {name: or_null(ID) for name in VOTERS}
-SHAPES[VoterSerializer] = Shape(rules={"oneOf": required_fields(VOTERS, {"not": {"type": "null"}})})
+USER_ID = cast(RelatedExtension, WireFieldExtension.find_for(declared_fields(VoterSerializer)["user_id"]))
+SHAPES[VoterSerializer] = Shape(rules={"oneOf": required_fields(VOTERS, USER_ID.non_blank_schema())})
 BODIES["create_vote"] = {"vote": VoterSerializer}
 RESPONSES["create_vote"] = object_of(VOTER)
 RESPONSES["list_votes"] = array_of(object_of(VOTER, by_id=or_null(ID), from_post_id=or_null(ID), created_at=TIME))
