@@ -2365,7 +2365,10 @@ CREATE TABLE public.webhooks_endpoint (
     rejected_since timestamp with time zone,
     delivered_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL
+    updated_at timestamp with time zone NOT NULL,
+    name character varying(255) DEFAULT ''::character varying NOT NULL,
+    skips_after bigint,
+    skips_to bigint
 );
 ALTER TABLE ONLY public.webhooks_endpoint ALTER COLUMN account_id SET (n_distinct=2);
 

@@ -10,7 +10,7 @@ from accounts.audit import actions as audit
 from accounts.hosts.names import public_url
 from accounts.users.models import User
 from core.changes.events import EventSubject, Values, register, register_subject, urls
-from core.registry import newest_id
+from core.registry import newest_id, registry
 from core.rows.scopes import areas
 from forum.forums.requests import ForumRequest
 from forum.lists.queries import PostQuerySet
@@ -40,7 +40,9 @@ Post.api_resource.samples |= {
     "forum_post": lambda request: newest_id(live_posts(request).of_forum(request.forum.id)),
     "category_name": lambda request: request.account.categories.of_forum(request.forum.id).values("name")[:1],
 }
-
+registry.register_sample(
+    "merged posts", "duplicate_from", lambda request: live_posts(request).order_by("-id").values("id")[1:2]
+)
 
 # Events
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
 from accounts.hosts.api import APIRequest, TypedViewSet
-from core.api.fields import RelatedField
+from core.api.fields import IntegerField, RelatedField
 from core.api.lists import Paged
 from core.api.serializers import ResourceSerializer, declared_fields, format_time
 from core.db.transactions import in_transaction
@@ -25,8 +25,9 @@ class VoterSerializer(ResourceSerializer):
     """The voter: a user, a client or a contact."""
 
     user_id = RelatedField("users", is_active=True)
-    client_id = RelatedField("clients")
-    contact_id = RelatedField("contacts")
+    # `cast_proxy_vote` looks them up.
+    client_id = IntegerField(min_value=1)
+    contact_id = IntegerField(min_value=1)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         values = {name: value for name, value in values.items() if value is not None}

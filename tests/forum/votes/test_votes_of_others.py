@@ -2,6 +2,7 @@
 
 import pytest
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 
 from tests.support.assertions import assert_answered, assert_refused, on_the_wire, read
 from tests.support.factories import make_client, make_contact, make_post, make_task, make_user
@@ -57,6 +58,6 @@ def test_it_rejects_voters(acme):
         lambda: post.vote_for(acme.bob, by=acme.carol),
         lambda: post.withdraw_vote(by=acme.carol, voter=acme.bob),
     ):
-        with pytest.raises(PermissionDenied):
+        with pytest.raises(PermissionDenied), transaction.atomic():
             act()
     assert not acme.account.votes.exists()
