@@ -58,7 +58,7 @@ drill: $(VENV)/development
 	@exec $(python) -m drill.run $(ARGS)
 
 docs: $(VENV)/development
-	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_migrations.py tests/test_documents.py tests/test_design.py tests/test_routes.py $(ARGS)
+	@UPDATE_DOCS=1 exec $(python) -m pytest --quiet --numprocesses=0 tests/test_migrations.py tests/test_documents.py tests/test_design.py tests/test_routes.py tests/webhooks/test_guide.py $(ARGS)
 
 lint: $(VENV)/development
 	$(python) -m ruff check

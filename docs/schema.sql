@@ -189,6 +189,15 @@ BEGIN
     RETURN NULL;
 END $_$;
 
+CREATE FUNCTION public.core_place_event() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE core_change SET position = nextval('core_change_positions'), at = clock_timestamp()
+    WHERE account_id = NEW.account_id AND position = NEW.position;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION public.core_record_change() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -1224,7 +1233,9 @@ CREATE TABLE public.core_change (
     id bigint NOT NULL,
     change character varying(255) NOT NULL,
     at timestamp with time zone NOT NULL,
-    import_id bigint
+    import_id bigint,
+    actor_id bigint,
+    data jsonb
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.core_change ALTER COLUMN account_id SET (n_distinct=2);
@@ -2390,7 +2401,10 @@ CREATE TABLE public.webhooks_endpoint (
     rejected_since timestamp with time zone,
     delivered_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL
+    updated_at timestamp with time zone NOT NULL,
+    name character varying(255) DEFAULT ''::character varying NOT NULL,
+    skips_after bigint,
+    skips_to bigint
 );
 ALTER TABLE ONLY public.webhooks_endpoint ALTER COLUMN account_id SET (n_distinct=2);
 
@@ -3376,6 +3390,8 @@ CREATE TRIGGER forum_post_update_search BEFORE INSERT OR DELETE OR UPDATE OF tit
 CREATE TRIGGER keep_entries BEFORE TRUNCATE ON public.accounts_auditentry FOR EACH STATEMENT EXECUTE FUNCTION public.accounts_keep_auditentry();
 
 CREATE TRIGGER keep_entry BEFORE DELETE OR UPDATE ON public.accounts_auditentry FOR EACH ROW EXECUTE FUNCTION public.accounts_keep_auditentry();
+
+CREATE CONSTRAINT TRIGGER place_event AFTER INSERT ON public.core_change DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.data IS NOT NULL)) EXECUTE FUNCTION public.core_place_event();
 
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('group');
 

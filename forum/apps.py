@@ -31,6 +31,7 @@ class ForumConfig(rooms.Room):
         "category": _("category"),
         "comment": _("comment"),
         "content": _("content"),
+        "created_at": _("time of creation"),
         "duplicate_from": _("duplicate from"),
         "forum": _("forum"),
         "helpful": _("mark “helpful”"),

@@ -91,8 +91,8 @@ def assert_unchanged(world: SimpleNamespace) -> None:
 
 def send_as_form(row: Row, client, path: SimpleNamespace, body: SimpleNamespace):
     """Send a POST form with parameters and the method in its body, or a GET request with its parameters in a JSON body."""
-    form = dict(form_of(row.body(body) if row.body else {})) | dict(parse_qsl(row.query.removeprefix("?")))
-    address = row.path(path).partition("?")[0]
+    address, _mark, query = row.path(path).partition("?")
+    form = dict(form_of(row.body(body) if row.body else {})) | dict(parse_qsl(query))
     if row.method == "GET":
         return client.request("GET", address, json=form, headers=row.headers)
     if row.method in ("PUT", "PATCH") and row.query:

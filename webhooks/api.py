@@ -45,6 +45,7 @@ class EventsField(WireField):
 
 
 class WebhookSerializer(ResourceSerializer):
+    name = TextField()
     url = TextField(required=True, max_length=outbound.MAX_URL_LENGTH)
     events = EventsField()
     format = ChoiceField(Endpoint.Format.values)
@@ -78,15 +79,18 @@ class DeliverySerializer(ResourceSerializer):
 
 
 class ResendSerializer(ResourceSerializer):
-    """A request to send again: the message of one entry of the log, or all events since a time."""
+    """A request to send again: the message of one entry of the log, or all events since a time, and before another one."""
 
     delivery_id = IntegerField(min_value=1)
     since = DateTimeField()
+    until = DateTimeField()
 
     def validate(self, values: dict[str, object]) -> dict[str, object]:
         values = {name: value for name, value in values.items() if value is not None}
-        if len(values) != 1:
+        if len(values.keys() - {"until"}) != 1:
             raise FieldError("", _("must have either delivery_id or since"), "required")
+        if "until" in values and "since" not in values:
+            raise FieldError("until", _("can only be given with since"), "alone")
         return values
 
 
@@ -145,7 +149,7 @@ class WebhookViewSet(TypedViewSet, Paged):
 
     @transactional
     def resend(self, request: APIRequest, id: int) -> HttpResponse:
-        """Have workers send one message of the log again, or all events since a time."""
+        """Have workers send one message of the log again, or the events of a time."""
         row: Endpoint = self.get_object(locked=True)
         serializer = ResendSerializer(data=self.body.get("resend"), context=self.get_serializer_context())
         self.check(resend=serializer)
@@ -153,7 +157,7 @@ class WebhookViewSet(TypedViewSet, Paged):
         if not row.enabled:
             raise FieldError("webhook", DISABLED, "disabled")
         if "since" in values:
-            row.resend_since(values["since"])
+            row.resend_since(values["since"], values.get("until"))
             return Response("ok")
         entry = self.deliveries_of(id).filter(id=values["delivery_id"]).first()
         if entry is None:

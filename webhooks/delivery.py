@@ -303,7 +303,7 @@ def retry_defect(endpoint: Endpoint, event: Event) -> None:
     change = changes.filter(resource=resource, change=kind).first()
     if change is None:
         return
-    event = Event(event.type, change.at, change.number, change.id)
+    event = Event(event.type, change.at, change.number, change.id, change.actor_id, change.data)
     try:
         message = make_message(endpoint, event)
     except Exception as error:  # noqa: BLE001, the log of the webhook shows the error

@@ -14,6 +14,7 @@ from datetime import timedelta
 from time import monotonic
 from typing import Any
 
+import orjson
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
@@ -43,12 +44,13 @@ CLOSED_DELAY = timedelta(minutes=10)
 ERROR_DELAY = 2
 
 NEXT_CHANGES = """
-SELECT lease.account_id, lease.key, change.number, change.resource, change.change, change.id, change.at
-FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::int[], %s::bool[])
-    AS lease (account_id, key, cursor, size, includes_imports)
+SELECT lease.account_id, lease.key, change.number, change.resource, change.change, change.id, change.at, change.actor_id, change.data
+FROM unnest(%s::bigint[], %s::bigint[], %s::bigint[], %s::int[], %s::bool[], %s::bigint[], %s::bigint[])
+    AS lease (account_id, key, cursor, size, includes_imports, skips_after, skips_to)
 CROSS JOIN LATERAL (
-    SELECT number, resource, change, id, at FROM core_change
+    SELECT number, resource, change, id, at, actor_id, data FROM core_change
     WHERE core_change.account_id = lease.account_id AND number > lease.cursor
+        AND (number <= lease.skips_after OR number > lease.skips_to OR lease.skips_to IS NULL)
         AND (import_id IS NULL OR lease.includes_imports)
     ORDER BY number LIMIT lease.size
 ) AS change
@@ -217,7 +219,7 @@ def prepare(leases: list[FollowerLease]) -> tuple[list[Attempt], list[FollowerLe
 
 
 def receives(endpoint: Endpoint, event: Event) -> bool:
-    return event.resource is not None and (endpoint.events is None or event.type in endpoint.events)
+    return event.is_known and (endpoint.events is None or event.type in endpoint.events)
 
 
 def next_changes(
@@ -229,18 +231,21 @@ def next_changes(
         endpoint = endpoints.get((lease.account_id, lease.key))
         return 1 if endpoint is not None and endpoint.events is None else SCANNED_CHANGES
 
+    found_endpoints = [endpoints.get((lease.account_id, lease.key)) for lease in leases]
     columns: list[Any] = [
         [lease.account_id for lease in leases],
         [lease.key for lease in leases],
         [lease.cursor for lease in leases],
         [size(lease) for lease in leases],
-        [key in endpoints and endpoints[key].includes_imports for key in ((row.account_id, row.key) for row in leases)],
+        [endpoint is not None and endpoint.includes_imports for endpoint in found_endpoints],
+        *([getattr(endpoint, name, None) for endpoint in found_endpoints] for name in ("skips_after", "skips_to")),
     ]
     found: dict[tuple[int, int], list[Event]] = {}
     with connection.cursor() as cursor:
         cursor.execute(NEXT_CHANGES, columns)
-        for account_id, key, number, resource, change, id, at in cursor.fetchall():
-            found.setdefault((account_id, key), []).append(Event(f"{resource}.{change}", at, number, id))
+        for account_id, key, number, resource, change, id, at, actor_id, data in cursor.fetchall():
+            event = Event(f"{resource}.{change}", at, number, id, actor_id, data and orjson.loads(data))
+            found.setdefault((account_id, key), []).append(event)
     return found
 
 

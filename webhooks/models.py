@@ -22,6 +22,7 @@ from accounts.hosts.models import Host
 from accounts.hosts.names import normalize
 from accounts.users.models import User
 from core import outbound
+from core.changes import events
 from core.changes.followers import Follower
 from core.changes.models import Change
 from core.db.locks import LockableQuerySet
@@ -30,6 +31,8 @@ from core.errors import FieldError
 from core.registry import registry
 from core.sealing import SealError, seal, unseal
 from webhooks import signing
+from webhooks.chat import AT as CHAT_AT
+from webhooks.chat import escape_markdown, escape_slack
 
 # The name of the followers of the change feed. Each endpoint has one, whose key is the id of the endpoint.
 FOLLOWER = "webhook"
@@ -41,18 +44,17 @@ LOG_KEPT_FOR = timedelta(days=30)
 LATE_REQUESTS_DELAY = timedelta(minutes=2)
 # The key of the entries of the log in the receipt of an erasure.
 DELIVERIES = "webhook_deliveries"
-# An @ in a message for a chat: the space without width prevents a mention there.
-CHAT_AT = "@\u200b"
 
 
 def event_types() -> list[str]:
-    """Return the types of all events, such as `client.created`."""
-    return [
+    """Return the types of all events, such as `client.created`: those of raw changes, then the named ones."""
+    raw = [
         f"{resource.key}.{kind}"
         for resource in registry
         for kind in Change.Kind.values
         if kind != Change.Kind.RESTORED or resource.is_trashable
     ]
+    return raw + list(events.kinds)
 
 
 class EndpointQuerySet(LockableQuerySet["Endpoint"]):
@@ -84,7 +86,7 @@ class Endpoint(Audited, TenantModel):
     """
 
     audit_group = "webhook"
-    audited = ("url", "events", "format", "enabled", "disabled_reason")
+    audited = ("name", "url", "events", "format", "enabled", "disabled_reason")
     # The path of a URL may be a secret.
     audit_hidden = ("url",)
 
@@ -93,12 +95,14 @@ class Endpoint(Audited, TenantModel):
     class Format(models.TextChoices):
         STANDARD = "standard", _("Standard Webhooks (JSON)")
         SLACK = "slack", _("A message for Slack, Mattermost or Discord")
+        TEAMS = "teams", _("A message for Microsoft Teams")
 
     class DisabledReason(models.TextChoices):
         USER = "user", _("Somebody turned it off.")
         GONE = "gone", _("It answered “410 Gone”.")
         FAILING = "failing", _("All attempts failed for five days.")
 
+    name = models.CharField(max_length=255, blank=True, default="", db_default="")
     url = models.CharField(max_length=outbound.MAX_URL_LENGTH)
     # The types of the events to send. Null means all.
     events = ArrayField(models.TextField(), null=True, blank=True)
@@ -116,6 +120,10 @@ class Endpoint(Audited, TenantModel):
     # The start of the time in which the current event was rejected with 4xx, or its message could not be created.
     rejected_since = models.DateTimeField(null=True, editable=False)
     delivered_at = models.DateTimeField(null=True, editable=False)
+    # While a range of events is sent again: the numbers of the events that were sent before and are not in the range. After the first,
+    # up to the second.
+    skips_after = models.BigIntegerField(null=True, editable=False)
+    skips_to = models.BigIntegerField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -126,7 +134,7 @@ class Endpoint(Audited, TenantModel):
         default_related_name = "webhooks"
 
     def __str__(self) -> str:
-        return self.host
+        return self.name or self.host
 
     @property
     def host(self) -> str:
@@ -205,19 +213,32 @@ class Endpoint(Audited, TenantModel):
         Follower.objects.filter(account_id=self.account_id, name=FOLLOWER, key=self.id).delete()
         self.delete()
 
-    def resend_since(self, since: datetime) -> int:
-        """Send all events since a time again, in their order. Return the number of changes since then.
+    @transaction.atomic(savepoint=False)
+    def resend_since(self, since: datetime, until: datetime | None = None) -> int:
+        """Send the events from a time on again, in their order. Those from `until` on follow only if they were not sent before.
 
-        Raise FieldError if the endpoint is disabled.
+        Return the number of changes that are sent again. Raise FieldError if the endpoint is disabled, if the times are not in order, or if
+        an earlier range is still being sent. The caller holds the lock of the row.
         """
         if not self.enabled:
             raise FieldError("webhook", DISABLED, "disabled")
+        if until is not None and until <= since:
+            raise FieldError("until", _("must be after since"), "order")
+        follower = Follower.objects.select_for_update().get(account_id=self.account_id, name=FOLLOWER, key=self.id)
+        if self.skips_to is not None and follower.cursor < self.skips_to:
+            raise FieldError("since", _("has to wait until the events of an earlier request are sent"), "busy")
         first = first_number_since(self.account_id, since)
-        if first is None:
+        if first is None or first > follower.cursor:
             return 0
+        end = first_number_since(self.account_id, until) if until is not None else None
+        last = follower.cursor if end is None else min(end - 1, follower.cursor)
+        if last < first:
+            return 0
+        is_range = last < follower.cursor
+        self.skips_after, self.skips_to = (last, follower.cursor) if is_range else (None, None)
+        Endpoint.objects.filter(pk=self.pk).update(skips_after=self.skips_after, skips_to=self.skips_to)
         Follower.objects.replay(self.account_id, FOLLOWER, self.id, after=first - 1)
-        newest = Follower.objects.get(account_id=self.account_id, name=FOLLOWER, key=self.id).newest
-        return max(newest - first + 1, 0)
+        return last - first + 1
 
 
 @lru_cache(maxsize=2000)
@@ -288,12 +309,23 @@ class DeliveryQuerySet(models.QuerySet["Delivery"]):
             if rows is not None and (resource := getattr(rows.model, "api_resource", None)) is not None:
                 about |= Q(resource=resource.key, id__in=rows.order_by().values("id"))
                 kinds |= Q(event__startswith=f"{resource.key}.")
+            elif (
+                rows is not None
+                and (name := rows.model._meta.model_name) in events.subjects
+                and issubclass(rows.model, TenantModel)
+            ):
+                about |= Q(resource=name, id__in=rows.order_by().values("id"))
+                kinds |= Q(event__startswith=f"{name}.")
+        if isinstance(person, User):
+            about |= Q(actor_id=person.id) | Q(data__user_id=person.id)
         changes = Change.objects.filter(about, account_id=person.account_id)
         found = Q(number__in=changes.values("number"))
         if isinstance(person, User):
             # Mentions are in the kinds of rows that users write. A comparison without regard to case is slow: few requests have an @.
             mentions = Q()
-            for name, at in product({person.login, person.name} - {""}, ("@", CHAT_AT)):
+            names = {person.login, person.name} - {""}
+            names |= {escape(name) for name in names for escape in (escape_slack, escape_markdown)}
+            for name, at in product(names, ("@", CHAT_AT)):
                 mentions |= Q(request__icontains=f"{at}{orjson.dumps(name).decode()[1:-1]}")
             found |= kinds & Q(request__contains="@") & mentions
         return self.filter(found, account_id=person.account_id).exclude(request="", response="")

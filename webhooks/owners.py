@@ -30,6 +30,6 @@ def tell_owners(*, account_id: int, endpoint_id: int) -> None:
             language=owner.language or account.language,
             sender=account.name or account.prefix,
             urgent=False,
-            host=endpoint.host,
+            host=f"{endpoint.name} ({endpoint.host})" if endpoint.name else endpoint.host,
             url=public_url(account.prefix) + reverse("webhooks-webhook", args=[endpoint.id]),
         )

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.audit_log.pages import FilterDayField, begin
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, parse_id
@@ -27,11 +28,17 @@ from webhooks.models import DISABLED, LOG_KEPT_FOR, Delivery, DeliveryQuerySet, 
 
 ALL, SELECTED = "all", "selected"
 # The number of entries of the log on a page, and the length of the shown beginning of a request.
-ENTRIES_PER_PAGE = 8
+ENTRIES_PER_PAGE = 7
 MAX_SHOWN_REQUEST = 250
 
 
 class WebhookForm(Form):
+    name = forms.CharField(
+        label=gettext_lazy("Name"),
+        max_length=255,
+        required=False,
+        help_text=gettext_lazy("What it is for, such as “Sales channel”. Lists and e-mails show it."),
+    )
     url = forms.CharField(
         label=gettext_lazy("Address"),
         max_length=outbound.MAX_URL_LENGTH,
@@ -60,6 +67,7 @@ class WebhookForm(Form):
         initial: dict[str, object] = {"scope": ALL}
         if row is not None:
             initial = {
+                "name": row.name,
                 "url": row.url,
                 "format": row.format,
                 "scope": SELECTED if row.events else ALL,
@@ -80,6 +88,7 @@ class WebhookForm(Form):
         """The values of the endpoint's fields."""
         values = self.cleaned_data
         return {
+            "name": values["name"],
             "url": values["url"],
             "format": values["format"],
             "events": None if values["scope"] == ALL else values["events"],
@@ -88,24 +97,23 @@ class WebhookForm(Form):
 
 
 class SinceForm(Form):
-    id_format = "since_%s"
+    id_format = "range_%s"
 
-    hours = forms.TypedChoiceField(
-        label=gettext_lazy("Send all events again"),
-        coerce=int,
-        choices=[
-            (1, gettext_lazy("of the last hour")),
-            (24, gettext_lazy("of the last 24 hours")),
-            (72, gettext_lazy("of the last 3 days")),
-            (168, gettext_lazy("of the last 7 days")),
-            (720, gettext_lazy("of the last 30 days")),
-        ],
-        help_text=gettext_lazy("They are sent in their order, each with the data as it is now."),
-    )
+    since = FilterDayField(label=gettext_lazy("From"))
+    until = FilterDayField(label=gettext_lazy("Until"))
+    since.required = True
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean()
+        if values.get("since") and values.get("until") and values["until"] < values["since"]:
+            self.add_error("until", _("Choose a day that is not before the first one"))
+        return values
 
     @property
-    def since(self) -> datetime:
-        return timezone.now() - timedelta(hours=self.cleaned_data["hours"])
+    def times(self) -> tuple[datetime, datetime | None]:
+        """The beginning of the first day, and the end of the last one."""
+        until = self.cleaned_data["until"]
+        return begin(self.cleaned_data["since"]), begin(until + timedelta(days=1)) if until else None
 
 
 class BasePage(SettingsPage):
@@ -233,7 +241,7 @@ class WebhookPage(BasePage):
         form = SinceForm(request.POST)
         counted: list[int] = []
         if not form.is_valid() or not self.submit_form(
-            form, lambda: counted.append(self.find(id, locked=True).resend_since(form.since))
+            form, lambda: counted.append(self.find(id, locked=True).resend_since(*form.times))
         ):
             return self.show(self.find(id), since_form=form)
         messages.success(request, _("Changes that are sent again: %(number)d.") % {"number": counted[-1]})

@@ -6,9 +6,10 @@ from typing import cast
 from django.http import HttpResponse
 from rest_framework.response import Response
 
-from core.api.fields import IntegerField, ScalarField
+from core.api.fields import BooleanField, IntegerField, ScalarField
 from core.api.serializers import WireSerializer, declared_fields, format_time
 from core.api.views import JSONViewSet
+from core.changes import events
 from core.changes.models import CHANGE_RETENTION, Change, ChangeQuerySet, Cursor, ExpiredError
 from core.db.tenancy import rows_of
 from core.errors import FieldError, FieldErrors
@@ -16,7 +17,7 @@ from core.http.requests import RequestOfAPI
 from core.openapi.fields import describe_field
 from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
 from core.openapi.schema import field_parameters
-from core.openapi.values import BOOLEAN, ID, NAME, TIME, array_of, object_of, one_of, or_null
+from core.openapi.values import BOOLEAN, ID, NAME, TIME, array_of, object_of, or_null
 from core.registry import registry
 from core.rows.trash import LimitedQuerySet
 
@@ -39,30 +40,32 @@ class SinceField(ScalarField):
 class FeedSerializer(WireSerializer):
     since = SinceField()
     limit = IntegerField(min_value=1, max_value=1000)
+    events = BooleanField()
 
 
 class ChangeViewSet(JSONViewSet):
     DEFAULT_LIMIT = 100
 
     def list(self, request: RequestOfAPI) -> HttpResponse:
-        parameter_errors = self.ignore_parameters(("since", "limit"))
+        parameter_errors = self.ignore_parameters(("since", "limit", "events"))
         serializer = FeedSerializer(data=self.parameters.dict(), context={"account": self.account})
         errors = {error.field: error for error in serializer.find_errors()} | parameter_errors
         if errors:
             raise FieldErrors(errors.values())
         since, limit = (serializer.values.get(name) for name in ("since", "limit"))
-        limit = limit or self.DEFAULT_LIMIT
+        limit, with_events = limit or self.DEFAULT_LIMIT, bool(serializer.values.get("events"))
         changes = cast(ChangeQuerySet, rows_of(self.account, Change))
         rows: Iterable[Change]
         if since is None:
             since = Cursor(self.account.id)
             changes.assign_numbers(self.account.id)
-            rows = changes.filter(number__isnull=False).order_by("number")[: limit + 1]
+            numbered = (changes if with_events else changes.without_events()).filter(number__isnull=False)
+            rows = numbered.order_by("number")[: limit + 1]
         elif since == NOW:
             since, rows = changes.end_cursor(self.account.id), []
         else:
             try:
-                rows = changes.after(since, limit=limit + 1)
+                rows = changes.after(since, limit=limit + 1, events=with_events)
             except ExpiredError:
                 raise FieldError("since", EXPIRED_MESSAGE, "expired") from None
         rows = list(rows)
@@ -78,24 +81,31 @@ class ChangeViewSet(JSONViewSet):
                         "at": format_time(row.at, zone),
                         "import_id": row.import_id,
                     }
+                    | ({"actor_id": row.actor_id, "data": row.data} if with_events else {})
                     for row in page
-                    if (row.resource, row.id) not in hidden
+                    if self.place_of(row) not in hidden
                 ],
                 "cursor": str(page[-1].cursor if page else since),
                 "more": len(rows) > limit,
             }
         )
 
+    @staticmethod
+    def place_of(change: Change) -> tuple[str, int]:
+        """Return the key and the id of the row that a user must be able to access to see a change."""
+        return events.place_of(change.resource, change.id, change.data)
+
     def find_hidden(self, changes: Sequence[Change]) -> set[tuple[str, int]]:
         """Return the resources of the changes, by key and id, that the user may not access. These include all erased ones."""
         hidden: set[tuple[str, int]] = set()
         if not self.access.is_limited:
             return hidden
-        for key in {change.resource for change in changes}:
+        places = {self.place_of(change) for change in changes}
+        for key in {key for key, _id in places}:
             resource = registry.get(key)
             rows = None if resource is None else resource.rows_of(self.account)
             if isinstance(rows, LimitedQuerySet):
-                ids = {change.id for change in changes if change.resource == key}
+                ids = {id for place, id in places if place == key}
                 found = rows.limited_to(self.access).filter(id__in=ids).values_list("id", flat=True)
                 hidden |= {(key, id) for id in ids.difference(found)}
         return hidden
@@ -106,5 +116,7 @@ class ChangeViewSet(JSONViewSet):
 describe_field(SinceField, request={"type": "string", "description": "The cursor of the previous response, or `now`."})
 
 QUERY_PARAMETERS["list_changes"] = field_parameters(declared_fields(FeedSerializer))
-CHANGE = object_of(resource=NAME, id=ID, change=one_of(Change.Kind.values), at=TIME, import_id=or_null(ID))
+CHANGE = object_of(resource=NAME, id=ID, change=NAME, at=TIME, import_id=or_null(ID))
+# These are only in responses with events.
+CHANGE["properties"] |= {"actor_id": or_null(ID), "data": {"type": ["object", "null"]}}
 RESPONSES["list_changes"] = object_of(changes=array_of(CHANGE), cursor=NAME, more=BOOLEAN)

@@ -16,6 +16,8 @@ properties:
 
 Numbers belong to one account and reveal nothing about others. Positions are never shown.
 
+Named events (`core.changes.events`) are rows of the feed as well. They have numbers in the same order.
+
 The statement that assigns numbers also makes the followers of the feed (`core.changes.followers`) due.
 """
 
@@ -127,15 +129,24 @@ class ChangeQuerySet(models.QuerySet["Change"]):
             locked = [account_id for (account_id,) in cursor.fetchall()]
             return _assign_numbers(locked, limit=NUMBERED_PER_ACCOUNT) if locked else 0
 
-    def after(self, cursor: Cursor, *, limit: int) -> list["Change"]:
-        """Return the first `limit` changes after a cursor. Raise ExpiredError if the cursor is no longer valid."""
+    def without_events(self) -> Self:
+        """Return the changes without events."""
+        return self.filter(data__isnull=True)
+
+    def after(self, cursor: Cursor, *, limit: int, events: bool = False) -> list["Change"]:
+        """Return the first `limit` changes after a cursor, with events if asked. Raise ExpiredError if the cursor is no longer valid."""
         self.assign_numbers(cursor.account_id)
-        rows: list[Change] = list(self.filter(number__gte=cursor.number).order_by("number")[: limit + 1])
-        if cursor == Cursor(cursor.account_id):
+        is_start = cursor == Cursor(cursor.account_id)
+        # The first row is the change before the cursor, even if it is an event. It shows that the cursor is still valid.
+        first = cursor.number + is_start
+        found = self.filter(number__gte=first)
+        if not events:
+            found = found.filter(models.Q(number=first) | models.Q(data__isnull=True))
+        rows: list[Change] = list(found.order_by("number")[: limit + 1])
+        if is_start:
             if rows and rows[0].number != 1:
                 raise ExpiredError
-            return rows[:limit]
-        # The first row is the change before the cursor. It shows that the cursor is still valid.
+            return [row for row in rows if events or row.data is None][:limit]
         if not rows or rows[0].cursor != cursor:
             raise ExpiredError
         return rows[1:]
@@ -163,7 +174,7 @@ class ChangeQuerySet(models.QuerySet["Change"]):
 
 
 class Change(models.Model):
-    """A change of one resource. Only the trigger function `record_change` inserts changes."""
+    """A change of one resource, which the trigger function `core_record_change` inserts, or an event (`core.changes.events`)."""
 
     class Kind(models.TextChoices):
         CREATED = "created"
@@ -179,10 +190,14 @@ class Change(models.Model):
     resource = models.CharField(max_length=255)
     # The id of the resource, which may have been erased.
     id = models.BigIntegerField()
-    change = models.CharField(max_length=255, choices=Kind.choices)
+    # A `Kind`, or the name of an event.
+    change = models.CharField(max_length=255)
     at = models.DateTimeField()
     # The import that made the change, if nobody is to be notified of it (`mark_changes`).
     import_id = models.BigIntegerField(null=True)
+    # The user who acted, and what happened. Both are null for a raw change, whose `data` tell it from an event.
+    actor_id = models.BigIntegerField(null=True)
+    data = models.JSONField(null=True)
 
     objects = ChangeQuerySet.as_manager()
 

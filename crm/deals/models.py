@@ -30,6 +30,7 @@ from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.models import Status
 from accounts.tags.models import Tagged
 from accounts.users.models import User
+from core.changes.events import insert_events
 from core.db.derived import Act, Derivation, Key
 from core.db.prepared import prepared
 from core.db.tenancy import foreign_object
@@ -87,17 +88,40 @@ def stage_indexes() -> list[models.Index]:
     ]
 
 
+# The events of new deals that are won or lost already, and of moved deals.
+NEW_OUTCOMES = insert_events("""
+    SELECT row.account_id, 'deal', row.id, status.outcome, row.updater_id,
+        jsonb_build_object('before', NULL, 'after', jsonb_build_object('status_id', status.id, 'status', status.name))
+    FROM row JOIN accounts_status AS status ON status.account_id = row.account_id AND status.id = row.status_id
+    WHERE status.outcome IN ('won', 'lost')
+""")
+MOVES = insert_events("""
+    SELECT %(account_id)s::bigint, 'deal', moved.id, event.name, moved.updater_id, jsonb_build_object(
+        'before', jsonb_build_object('status_id', moved.former_id, 'status', former.name),
+        'after', jsonb_build_object('status_id', moved.status_id, 'status', status.name)
+    )
+    FROM moved
+    LEFT JOIN accounts_status AS former ON former.account_id = %(account_id)s AND former.id = moved.former_id
+    LEFT JOIN accounts_status AS status ON status.account_id = %(account_id)s AND status.id = moved.status_id
+    CROSS JOIN LATERAL (
+        VALUES ('stage_changed', true),
+            ('won', status.outcome = 'won' AND former.outcome IS DISTINCT FROM 'won'),
+            ('lost', status.outcome = 'lost' AND former.outcome IS DISTINCT FROM 'lost'),
+            ('reopened', coalesce(status.outcome, 'open') = 'open' AND former.outcome IN ('won', 'lost'))
+    ) AS event (name, has_happened)
+    WHERE event.has_happened ORDER BY moved.id
+""")
 # A new deal with a status has a stage. `row` is the CTE with the new deals.
-NEW_STAGES = """, stage AS (
+NEW_STAGES = f""", event AS ({NEW_OUTCOMES}), stage AS (
     INSERT INTO crm_dealstage (account_id, deal_id, number, status_id, entered_at, user_id)
     SELECT account_id, id, nextval('crm_dealstage_numbers'), status_id, stage_entered_at, updater_id FROM row WHERE status_id IS NOT NULL
-) """
+) """  # noqa: S608
 
 
 # The deals are locked, because the transaction has updated them. Their latest stage has the status before.
-RECORD_STAGES = """
+RECORD_STAGES = f"""
 WITH moved AS (
-    SELECT deal.id, deal.status_id, deal.updater_id, coalesce(deal.stage_entered_at, deal.updated_at) AS moment
+    SELECT deal.id, deal.status_id, latest.status_id AS former_id, deal.updater_id, coalesce(deal.stage_entered_at, deal.updated_at) AS moment
     FROM crm_deal AS deal LEFT JOIN LATERAL (
         SELECT status_id FROM crm_dealstage WHERE account_id = deal.account_id AND deal_id = deal.id ORDER BY number DESC LIMIT 1
     ) AS latest ON true
@@ -105,10 +129,10 @@ WITH moved AS (
 ), former AS (
     UPDATE crm_dealstage AS stage SET left_at = moved.moment FROM moved
     WHERE stage.account_id = %(account_id)s AND stage.deal_id = moved.id AND stage.left_at IS NULL
-)
+), event AS ({MOVES})
 INSERT INTO crm_dealstage (account_id, deal_id, number, status_id, entered_at, user_id)
 SELECT %(account_id)s, id, nextval('crm_dealstage_numbers'), status_id, moment, updater_id FROM moved ORDER BY id
-"""
+"""  # noqa: S608
 
 
 def record_stages(account_id: int, keys: list[Key]) -> None:

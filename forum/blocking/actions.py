@@ -12,7 +12,9 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
+from accounts.audit.origin import current_origin
 from accounts.users.models import User
+from core.changes.events import insert_events
 from core.db.transactions import in_transaction
 from core.jobs.registry import RetryDelays, job
 from forum.posts.models import Post
@@ -21,7 +23,12 @@ from forum.posts.models import Post
 LATE_TEXTS_DELAY = timedelta(minutes=2)
 
 # Withdraw the member's comments on locked posts, or restore them if the time is null, and update the counts and the activities.
-MOVE_COMMENTS = """
+EVENTS = insert_events("""
+    SELECT account_id, 'comment', id, CASE WHEN %(withdrawn_at)s::timestamptz IS NULL THEN 'restored' ELSE 'deleted' END, %(by)s::bigint,
+        jsonb_build_object('before', NULL, 'after', NULL, 'post_id', post_id)
+    FROM moved ORDER BY id
+""")
+MOVE_COMMENTS = f"""
 WITH moved AS (
     UPDATE forum_comment SET withdrawn_at = %(withdrawn_at)s
     WHERE account_id = %(account)s AND user_id = %(user)s AND post_id = ANY(%(posts)s) AND deleted_at IS NULL
@@ -31,13 +38,13 @@ WITH moved AS (
     SELECT account_id, post_id, %(sign)s * count(*) FILTER (WHERE is_public) AS public,
         %(sign)s * count(*) FILTER (WHERE NOT is_public) AS others
     FROM moved GROUP BY account_id, post_id
-), counted AS (
+), event AS ({EVENTS}), counted AS (
     UPDATE forum_post AS post SET comments_cache = comments_cache + public, internal_comments_cache = internal_comments_cache + others
     FROM number WHERE post.account_id = number.account_id AND post.id = number.post_id
 )
 UPDATE forum_activity AS activity SET internal = %(withdrawn_at)s::timestamptz IS NOT NULL
 FROM moved WHERE activity.account_id = moved.account_id AND activity.comment_id = moved.id AND is_public
-"""
+"""  # noqa: S608
 
 
 @transaction.atomic(savepoint=False)
@@ -73,12 +80,12 @@ def restore_texts(sender: type, user: User, blocked_at: datetime, **kwargs: obje
     comments = user.account.comments(manager="with_withdrawn").filter(user_id=user.id)
     post_ids = _lock_posts(user, comments.exclude(withdrawn_at=None))
     Post.restore_all(list(user.account.posts.filter(user_id=user.id, trashed_at=blocked_at).order_by("id")))
-    _move_comments(user, post_ids, withdrawn_at=None)
+    _move_comments(user, post_ids, withdrawn_at=None, by=current_origin().user)
 
 
 def _withdraw(member: User, by: User) -> None:
     post_ids = _lock_posts(member, member.account.comments.filter(user_id=member.id))
-    _move_comments(member, post_ids, withdrawn_at=member.blocked_at)
+    _move_comments(member, post_ids, withdrawn_at=member.blocked_at, by=by)
     account = member.account
     activities = account.activities.filter(comment__withdrawn_at=member.blocked_at, user_id=member.id)
     # Cancels their e-mails, too. The bell counts only unread ones.
@@ -94,8 +101,8 @@ def _lock_posts(member: User, comments: Any) -> list[int]:
     return list(posts.order_by("id").locked().values_list("id", flat=True))
 
 
-def _move_comments(member: User, post_ids: list[int], *, withdrawn_at: datetime | None) -> None:
+def _move_comments(member: User, post_ids: list[int], *, withdrawn_at: datetime | None, by: Any) -> None:
     values: dict[str, Any] = {"account": member.account_id, "user": member.id, "posts": post_ids}
-    values |= {"withdrawn_at": withdrawn_at, "sign": 1 if withdrawn_at is None else -1}
+    values |= {"withdrawn_at": withdrawn_at, "sign": 1 if withdrawn_at is None else -1, "by": by and by.id}
     with connection.cursor() as cursor:
         cursor.execute(MOVE_COMMENTS, values)

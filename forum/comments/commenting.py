@@ -11,8 +11,10 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account.models import Account
 from accounts.attachments.models import Attachment, names_attachments
 from accounts.audit.models import record
+from accounts.audit.origin import current_origin
 from accounts.mentions.parsing import ids_in, names_in
 from accounts.users.models import User
+from core.changes.events import insert_events, record_event
 from core.db.prepared import insertion_of
 from core.db.tenancy import fold
 from core.errors import FieldError
@@ -23,11 +25,16 @@ from forum.texts.markdown import render
 # The pinned comments of a post.
 MAX_PINNED = 3
 
+CREATED = insert_events("""
+    SELECT account_id, 'comment', id, 'created', user_id,
+        jsonb_build_object('before', NULL, 'after', NULL, 'post_id', post_id)
+    FROM comment
+""")
 # The CTEs of `Post.lock_and_insert` for a new comment, which is counted, and recorded for notifications unless the post is a task.
 # `updated_at` must not go back if a comment waited for another that was begun later.
-INSERT_COMMENT = """
+INSERT_COMMENT = f"""
 comment AS (
-    INSERT INTO {into} SELECT {values} FROM post RETURNING *, approved AND NOT internal AS is_public
+    INSERT INTO {{into}} SELECT {{values}} FROM post RETURNING *, approved AND NOT internal AS is_public
 ),
 counted AS (
     UPDATE forum_post SET
@@ -44,8 +51,9 @@ activity AS (
     SELECT comment.account_id, 'comment', comment.post_id, comment.id, comment.user_id, NOT comment.is_public, false, comment.created_at
     FROM comment, post WHERE post.category_id IS NOT NULL
 ),
-inserted AS (SELECT {returning} FROM comment)
-"""
+event AS ({CREATED}),
+inserted AS (SELECT {{returning}} FROM comment)
+"""  # noqa: S608
 
 
 class Commentable(LockablePost):
@@ -138,6 +146,7 @@ class Commentable(LockablePost):
                 answers = comments.public().by_team().order_by("created_at", "id")
                 values["answered_at"] = answers.values_list("created_at", flat=True).first()
             self._add_to_count(comment.count_column, -1, **values)
+            self._record_comment("deleted", comment, current_origin().user)
 
     def erase_uncounted_comment(self, comment: Comment) -> bool:
         """Erase a comment with the rows that depend on it, except its replies, without a change of the counts. Return whether it existed."""
@@ -219,6 +228,7 @@ class Commentable(LockablePost):
         comment.updated_at = comment.edited_at = now
         comment.edited_by_other = comment.edited_by_other or by.id != comment.user_id
         comment.save(update_fields=["comment", "comment_html", "updated_at", "edited_at", "edited_by_other"])
+        self._record_comment("updated", comment, by)
         if comment.is_public and self.waits_for_approval(by, html=comment.comment_html, comment_id=comment.id):
             # Otherwise a member could publish a harmless comment and then replace its text.
             self._set_approved(comment, False)
@@ -239,6 +249,7 @@ class Commentable(LockablePost):
         # The follower of the change feed announces the activity again. Recipients who have a notification of it get no other one.
         self._set_approved(comment, True, announced=False, created_at=now)
         record(self.account_id, "comment.approved", target=self, comment=comment.id)
+        self._record_comment("approved", comment, current_origin().user)
         self._add_to_count("comments_cache", 0, updated_at=now)
 
     @transaction.atomic(savepoint=False)
@@ -248,6 +259,9 @@ class Commentable(LockablePost):
             raise FieldError("comment", _("is approved"), "approved")
         record(self.account_id, "comment.rejected", target=self, comment=comment.id)
         self.erase_comment(comment)
+
+    def _record_comment(self, name: str, comment: Comment, by: Any) -> None:
+        record_event(comment, f"comment.{name}", actor=by, ids={"post_id": self.id})
 
     def _set_approved(self, comment: Comment, approved: bool, **values: Any) -> None:
         """Change whether the comment is public, with the counts of the post, and the activity with its notifications."""

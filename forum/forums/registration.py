@@ -11,9 +11,11 @@ from accounts.hosts.models import Host
 from accounts.hosts.requests import is_admin
 from accounts.users.models import User, user_joined
 from core.pages.navigation import MenuEntry, register
+from core.registry import newest_id, registry
 from forum.forums.membership import ForumMember
 from forum.forums.models import Forum
 
+registry.register_sample("forums", "forum", lambda request: newest_id(request.account.forums.all()))
 audit.register("forum", _("Forum"), *audit.CRUD, "addresses_changed", "members_added", "members_removed")
 audit.register("category", _("Category"), *audit.CRUD, "moved")
 forums = Forum.objects

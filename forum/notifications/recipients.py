@@ -1,7 +1,7 @@
 """The recipients of notifications, the creation of notifications for them, and the reminders of tasks.
 
 A reminder is an activity, with one notification for the responsible user. A task has at most one reminder for each time, which is
-`remind_at` or else `scheduled_at`. A reminder does not update the row of the task, so the change feed does not report reminders.
+`remind_at` or else `scheduled_at`. A reminder does not update the row of the task, so the change feed reports only the event `task.due`.
 """
 
 from collections.abc import Collection, Iterator
@@ -16,6 +16,7 @@ from django.utils import timezone
 from accounts.account.models import Account
 from accounts.users.delivery import delivery_time
 from accounts.users.models import User
+from core.changes.events import insert_events
 from core.jobs.registry import has_time_left, periodic_job
 from forum.activities.models import Activity
 from forum.comments.commenting import mentioned_ids
@@ -170,7 +171,12 @@ REMINDER_BATCH_SIZE = 200
 # Record the reminders of the tasks whose time has come, in all accounts, by the clock of the database. Times up to 24 hours ago are
 # included, because the workers may have been stopped. Older times are not: an import of old tasks sends nothing. The lock prevents other
 # transactions from closing or assigning a task meanwhile. A task that is locked already gets its reminder a minute later.
-CREATE_REMINDERS = """
+EVENTS = insert_events("""
+    SELECT account_id, 'task', post_id, 'due', NULL::bigint,
+        jsonb_build_object('before', NULL, 'after', jsonb_build_object('responsible_id', user_id))
+    FROM reminder
+""")
+CREATE_REMINDERS = f"""
 WITH due AS (
     SELECT account_id, id, responsible_id, coalesce(remind_at, scheduled_at) AS due_at FROM forum_post AS task
     WHERE category_id IS NULL AND trashed_at IS NULL AND NOT closed AND responsible_id IS NOT NULL
@@ -183,12 +189,13 @@ WITH due AS (
                 AND reminder.kind = 'reminder' AND reminder.scheduled_at = coalesce(task.remind_at, task.scheduled_at)
         )
     ORDER BY due_at LIMIT %s FOR SHARE SKIP LOCKED
-)
-INSERT INTO forum_activity (account_id, post_id, user_id, kind, scheduled_at, internal, announced, created_at)
-SELECT account_id, id, responsible_id, 'reminder', due_at, false, true, statement_timestamp() FROM due
-ON CONFLICT DO NOTHING
-RETURNING account_id, id
-"""
+), reminder AS (
+    INSERT INTO forum_activity (account_id, post_id, user_id, kind, scheduled_at, internal, announced, created_at)
+    SELECT account_id, id, responsible_id, 'reminder', due_at, false, true, statement_timestamp() FROM due
+    ON CONFLICT DO NOTHING RETURNING account_id, id, post_id, user_id
+), event AS ({EVENTS})
+SELECT account_id, id FROM reminder
+"""  # noqa: S608
 
 
 @periodic_job(minutes=1, time_limit=55)

@@ -3,8 +3,12 @@ from typing import cast
 from django.dispatch import receiver
 from django.utils.translation import gettext_lazy as _
 
+from accounts.account.models import Account
 from accounts.hosts.requests import PageRequest
 from accounts.users.models import User, user_joined
+from core.api.serializers import format_time
+from core.changes.events import EventSubject, Values, record_event, register_subject
+from core.changes.events import register as register_event
 from core.changes.followers import register_follower
 from core.pages.navigation import MenuEntry, register
 from core.registry import newest_id, registry
@@ -42,8 +46,20 @@ registry.register_sample(
 )
 
 
+def read_user(account: Account, id: int, data: Values) -> dict[str, object] | None:
+    user = account.users.filter(id=id).first()
+    if user is None:
+        return None
+    return {"id": id, "name": user.name, "role": user.role, "created_at": format_time(user.created_at, account.zone)}
+
+
+register_subject("user", EventSubject(_("User"), read_user))
+register_event("user", "signed_up", _("signed up"))
+
+
 @receiver(user_joined)
 def announce_sign_up(*, user: User, **_options: object) -> None:
     """Notify the team of a new user. The change feed has no users, so its follower cannot do this."""
+    record_event(user, "user.signed_up", actor=user)
     activity = user.account.activities.create(kind=Activity.Kind.SIGN_UP, user_id=user.id, announced=True)
     notify(activity, None, user.account)

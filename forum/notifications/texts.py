@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy
 from accounts.statuses.models import status_name
 from forum.activities.models import Activity
 from forum.notifications.models import Notification, NotificationReason, note_source
+from forum.posts.tasks import task_path
 from forum.texts.markdown import as_plain_text, excerpt, truncate, with_base_url
 from forum.texts.slugs import post_path
 
@@ -19,8 +20,6 @@ MAX_EXCERPT_LENGTH = 300
 EXCERPT_SOURCE_LENGTH = 2000
 # The purpose of the signed links to unsubscribe.
 UNSUBSCRIBE = "unsubscribe"
-# The route of the page of a task (`register_task_route`).
-_task_routes: list[str] = []
 
 # The icon and the sentence of each kind of activities. The sentences have no full stop.
 KINDS: dict[str, tuple[str, Promise]] = {
@@ -106,9 +105,7 @@ def path_of(notification: Notification) -> str:
     if activity.post is None:
         return reverse("forum-notifications")
     if is_of_task(activity):
-        [route] = _task_routes
-        fragment = f"comment-{activity.comment_id}" if activity.comment_id is not None else None
-        return reverse(route, args=[activity.post_id], fragment=fragment)
+        return task_path(activity.post_id, activity.comment_id)
     if activity.comment_id is not None:
         # The link redirects to the right page of comments, which is looked up only when somebody opens the link.
         return reverse("forum-comment", args=[activity.post_id, activity.comment_id])
@@ -118,8 +115,3 @@ def path_of(notification: Notification) -> str:
 
 def is_of_task(activity: Activity) -> bool:
     return activity.post is not None and activity.post.category_id is None
-
-
-def register_task_route(name: str) -> None:
-    """Set the route of the page of a task, which an upper app defines. Its only parameter is the id."""
-    _task_routes[:] = [name]

@@ -209,6 +209,23 @@ class PostSerializer(AdditionalFieldsSerializer):
         return {"category_id": category.id, "forum_id": category.forum_id}
 
 
+class NewPostSerializer(PostSerializer):
+    """A new post, which may have an author and a time of its own."""
+
+    user_id = RelatedField("users", is_active=True)
+    created_at = DateTimeField()
+
+    def validate(self, values: dict[str, Any]) -> dict[str, object]:
+        for name in ("user_id", "created_at"):
+            if name in values and values[name] is None:
+                del values[name]
+        return super().validate(values)
+
+
+class PostMergeSerializer(ResourceSerializer):
+    duplicate_from_id = IntegerField(required=True, min_value=1)
+
+
 class ChangedSinceFilter(WireFilter):
     """The filter by the last change, which uses the index of the sort keys of posts or of tasks."""
 
@@ -334,6 +351,9 @@ class PostViewSet(PostListing, CommentActions):
             return self.comment(data)
         return super().create(request)
 
+    def get_serializer_class(self) -> type[PostSerializer]:
+        return NewPostSerializer if self.action == "create" else PostSerializer
+
     def perform_create(self, serializer: ResourceSerializer) -> None:
         row = serializer.instance = Post(account=self.account, agent=agent_of(self.request))
         row.write(serializer.values, by=self.request.user)
@@ -356,6 +376,30 @@ class PostViewSet(PostListing, CommentActions):
     def withdraw_vote(self, request: APIRequest, id: int) -> HttpResponse:
         in_transaction(lambda: self.get_object(locked=True).withdraw_vote(by=request.user))
         return Response("ok")
+
+    def merge(self, request: APIRequest, id: int) -> HttpResponse:
+        """Merge the post into another one."""
+
+        def act() -> Post:
+            post: Post = self.get_object()
+            serializer = PostMergeSerializer(data=self.body.get("merge"), context=self.get_serializer_context())
+            self.check(merge=serializer)
+            original = self.get_queryset().filter(id=serializer.values["duplicate_from_id"]).first()
+            if original is None:
+                raise FieldError("duplicate_from_id", _("can't be found"), "missing")
+            original.account = self.account
+            post.merge_into(original, by=request.user)
+            return post
+
+        return Response(self.represent(in_transaction(act)))
+
+    def undo_merge(self, request: APIRequest, id: int) -> HttpResponse:
+        def act() -> Post:
+            post: Post = self.get_object()
+            post.undo_merge(by=request.user)
+            return post
+
+        return Response(self.represent(in_transaction(act)))
 
     def follow(self, request: APIRequest, id: int) -> HttpResponse:
         return self.choose_follow(follows=True)
@@ -412,7 +456,7 @@ class TaskViewSet(PostListing, JSONViewSet):
 describe_field(StatusCode, request={"type": ["string", "number"]}, response={"type": "string"})
 
 # `post_id` is always null in a post. Only comments have a post.
-SHAPES[PostSerializer] = Shape(nullable=frozenset({"post_id"}))
+SHAPES[PostSerializer] = SHAPES[NewPostSerializer] = Shape(nullable=frozenset({"post_id"}))
 
 
 def post_or_comment(schema: JSONOperationSchema, status: int) -> JSONSchema:
@@ -420,5 +464,7 @@ def post_or_comment(schema: JSONOperationSchema, status: int) -> JSONSchema:
 
 
 RESPONSES["create_post"] = RESPONSES["read_post"] = RESPONSES["update_post"] = post_or_comment
-BODIES["create_post"] = {"post": (PostSerializer, CommentOnPostSerializer)}
+BODIES["create_post"] = {"post": (NewPostSerializer, CommentOnPostSerializer)}
+RESPONSES["undo_merge_of_post"] = PostSerializer
+BODIES["merge_post"] = {"merge": PostMergeSerializer}
 RESPONSES["list_post_tags"] = TAGS

@@ -16,6 +16,7 @@ from accounts.audit.models import record
 from accounts.statuses.models import Status
 from accounts.tags.models import Tagged
 from accounts.users.models import User
+from core.changes.events import record_event
 from core.db.prepared import insert, update
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
@@ -30,6 +31,7 @@ from forum.forums.membership import TRUSTED_TEXTS, count_public_texts
 from forum.forums.models import requires_approval
 from forum.lists.queries import MINE, NEW, UNANSWERED, PostKind, PostQuerySet, Visibility
 from forum.posts import tasks
+from forum.posts.events import FormerPost, record_update
 from forum.posts.merging import Mergeable
 from forum.posts.sort_keys import PostSortKey, trending_field
 from forum.texts.markdown import has_links, html_field, render
@@ -313,7 +315,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         if status is None and is_new and not needs_category:
             status = self.account.default_status(Status.Kind.POST)
         status_id_before = self.status_id
-        before = (self.approved, self.responsible_id, self.duplicate_from_id)
+        before, former = (self.approved, self.responsible_id, self.duplicate_from_id), FormerPost(self)
         if status is not None:
             values["status_id"] = status.id
             values.setdefault("closed", status.closed)
@@ -354,6 +356,10 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             self.tag_all(self.account, [(self, tags)])
         if is_new:
             self.user_id, self.created_at = values.get("user_id", by.id), values.get("created_at", self.updated_at)
+            if self.created_at > self.updated_at:
+                raise FieldError("created_at", _("is in the future"), "future")
+            if self.user_id != by.id and not by.is_team:
+                raise FieldError("user_id", _("can only be chosen by the team"), "team")
             if needs_category:
                 self._enter_first_category(by=by)
             elif self._must_wait(by):
@@ -369,6 +375,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                 )
             if not is_silent:
                 self._record_activities(change, before, by=by)
+            record_update(self, former, change, by=by)
         for part, name, text in (("", "content", texts["content"]), ("response", "response", response_before)):
             if name in values:
                 attachments = Attachment.objects
@@ -415,6 +422,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         """Insert the post as `write` does, with a vote of its author, who can withdraw it."""
         self.write(values, by=by)
         self.account.votes.create(post_id=self.id, user_id=by.id)
+        record_event(self, "vote.created", actor=by, ids={"user_id": by.id})
         # A trigger has updated the count in the database.
         self.votes_cache = 1
 

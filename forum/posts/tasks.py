@@ -1,8 +1,9 @@
-"""Tasks: posts without a category, which only the team sees. Their constraint, and the indexes of their lists."""
+"""Tasks: posts without a category, which only the team sees. Their constraint, the indexes of their lists, and their page."""
 
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Coalesce
+from django.urls import reverse
 
 IS_TASK = Q(trashed_at=None, category_id=None)
 IS_OPEN_TASK = Q(trashed_at=None, category_id=None, closed=False)
@@ -46,3 +47,17 @@ INDEXES = [
         & (Q(remind_at__isnull=False) | Q(scheduled_at__isnull=False)),
     ),
 ]
+
+# The route of the page of a task (`register_task_route`).
+_task_routes: list[str] = []
+
+
+def task_path(id: int | None, comment_id: int | None = None) -> str:
+    """Return the path of the page of a task, or of a comment on it."""
+    [route] = _task_routes
+    return reverse(route, args=[id], fragment=None if comment_id is None else f"comment-{comment_id}")
+
+
+def register_task_route(name: str) -> None:
+    """Set the route of the page of a task, which an upper app defines. Its only parameter is the id."""
+    _task_routes[:] = [name]

@@ -17,6 +17,7 @@ urlpatterns = [
     ),
     path("app/posts/<id:id>/reactions.json", view({"post": "react"}), name="forum-json-reactions"),
     path("app/posts/<id:id>/vote.json", view({"post": "vote", "delete": "withdraw_vote"}), name="forum-json-vote"),
+    path("app/posts/<id:id>/merge.json", view({"post": "merge", "delete": "undo_merge"}), name="forum-json-merge"),
     path("app/posts/<id:id>/follow.json", view({"post": "follow", "delete": "unfollow"}), name="forum-json-follow"),
     path("app/posts/tags.json", TagViewSet.as_view(LIST, kind="post"), name="forum-json-post-tags"),
     path("app/tasks.json", TaskViewSet.as_view(LIST), name="forum-json-tasks"),

@@ -9,6 +9,7 @@ a copy is the id of the merged post.
 from collections.abc import Collection
 from typing import Any, ClassVar, Self, cast
 
+from django.core.exceptions import PermissionDenied
 from django.db import connection, models, transaction
 from django.db.models import Exists, F, Func, OuterRef, Q, Subquery, Value
 from django.utils import timezone
@@ -16,7 +17,9 @@ from django.utils.translation import gettext_lazy as _
 from psycopg.types.numeric import Int8
 
 from accounts.account.models import Account
+from accounts.audit.origin import current_origin
 from accounts.users.models import User
+from core.changes.events import insert_events, record_event
 from core.db.derived import DerivingQuerySet
 from core.db.prepared import prepared
 from core.db.tenancy import TenantModel, foreign_object
@@ -225,12 +228,19 @@ class VoteChange(models.Model):
 
 
 # The CTE of `Post.lock_and_insert` for a new vote. Its trigger counts the vote.
-INSERT_VOTE = """
-inserted AS (
+CREATED = insert_events("""
+    SELECT account_id, 'vote', post_id, 'created', %s::bigint,
+        jsonb_build_object('before', NULL, 'after', NULL, 'user_id', user_id)
+    FROM voted
+""")
+INSERT_VOTE = f"""
+voted AS (
     INSERT INTO forum_vote (account_id, post_id, user_id, created_at) SELECT account_id, id, %s, %s FROM post
-    ON CONFLICT DO NOTHING RETURNING true
-)
-"""
+    ON CONFLICT DO NOTHING RETURNING account_id, post_id, user_id
+),
+event AS ({CREATED}),
+inserted AS (SELECT true FROM voted)
+"""  # noqa: S608
 
 
 class Votable(LockablePost):
@@ -239,23 +249,41 @@ class Votable(LockablePost):
     class Meta:
         abstract = True
 
-    def vote(self, *, by: User) -> bool:
-        """Cast the vote of a user, and return whether it is new.
+    def vote_for(self, voter: User, *, by: User) -> bool:
+        """Cast the vote of another user, as `vote` does. Raise FieldError if that user may not vote, and PermissionDenied for a member."""
+        if not by.is_team:
+            raise PermissionDenied
+        forum = None if self.forum_id is None else self.account.forums.get(id=self.forum_id)
+        voter.account = self.account
+        if not (voter.is_team or (forum is not None and forum.may_be_joined_by(voter))):
+            raise FieldError("user_id", _("may not take part in this forum"), "member")
+        return self.vote(by=voter, actor=by)
+
+    def vote(self, *, by: User, actor: User | None = None) -> bool:
+        """Cast the vote of a user, and return whether it is new. `actor` is another user who casts it for them.
 
         Raise FieldError if the post is merged into another, and ConcurrentUpdate if it changed meanwhile.
         """
-        is_new = self.lock_and_insert(INSERT_VOTE, [Int8(by.id), timezone.now()]) is not None
+        is_new = self.lock_and_insert(INSERT_VOTE, [Int8(by.id), timezone.now(), Int8((actor or by).id)]) is not None
         # A trigger has updated the count in the database.
         self.votes_cache += is_new
         return bool(is_new)
 
     @transaction.atomic(savepoint=False)
-    def withdraw_vote(self, *, by: User) -> bool:
-        """Withdraw the vote of a user, and return whether it existed. Raise FieldError if the post is merged into another."""
+    def withdraw_vote(self, *, by: User, voter: User | None = None) -> bool:
+        """Withdraw the vote of a user, or for the team that of another one, and return whether it existed.
+
+        Raise FieldError if the post is merged into another.
+        """
+        voter = voter or by
+        if voter.id != by.id and not by.is_team:
+            raise PermissionDenied
         self.lock()
         self.check_not_merged()
-        withdrawn, _by_model = self.account.votes.filter(post_id=self.id, user_id=by.id).delete()
+        withdrawn, _by_model = self.account.votes.filter(post_id=self.id, user_id=voter.id).delete()
         self.votes_cache -= withdrawn
+        if withdrawn:
+            record_event(self, "vote.deleted", actor=by, ids={"user_id": voter.id})
         return bool(withdrawn)
 
     @transaction.atomic(savepoint=False)
@@ -274,6 +302,8 @@ class Votable(LockablePost):
                 raise FieldError(link, _("can't be found"), "gone")
         _row, is_new = self.account.proxy_votes.get_or_create(post_id=self.id, **voter, defaults={"user_id": by.id})
         self.votes_cache += is_new
+        if is_new:
+            record_event(self, "vote.created", actor=by, ids=voter)
         return bool(is_new)
 
     @transaction.atomic(savepoint=False)
@@ -284,6 +314,8 @@ class Votable(LockablePost):
         voter = self._voter(client_id, contact_id)
         withdrawn, _by_model = self.account.proxy_votes.filter(post_id=self.id, **voter).delete()
         self.votes_cache -= withdrawn
+        if withdrawn:
+            record_event(self, "vote.deleted", actor=current_origin().user, ids=voter)
         return bool(withdrawn)
 
     @staticmethod

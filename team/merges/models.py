@@ -23,6 +23,7 @@ from accounts.access.models import AccessQuerySet
 from accounts.account.models import Account
 from accounts.audit.models import record
 from accounts.users.models import User
+from core.changes.events import record_event
 from core.db.derived import compute_at_end
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import FieldError
@@ -106,6 +107,7 @@ class MergeQuerySet(AccessQuerySet[Any]):
         merge.write_values(kept, merged, values, by=by)
         merge.save(update_fields=["changes", "external_ids"])
         record(account.id, f"{resource}.merged", by=by, target=merged, into=kept.id, merge=merge.id)
+        record_event(kept, f"{resource}.merged", actor=by, after={"merged_id": merged.id, "merge_id": merge.id})
         TimelineEntry.objects.append("merge", [kept], by=by, data={"name": merged.name, "merge_id": merge.id})  # type: ignore[attr-defined]
         return merge
 
@@ -262,6 +264,7 @@ class Merge(TenantModel):
         self.save(update_fields=["undone_at", "undone_by_id", "updated_at", "unrestored_fields"])
         merged.restore()
         record(self.account_id, f"{self.resource}.undone", by=by, target=merged, merged_into=kept.id, merge=self.id)
+        record_event(kept, f"{self.resource}.unmerged", actor=by, before={"merged_id": merged.id, "merge_id": self.id})
         TimelineEntry.objects.append("merge_undone", [kept], by=by, data={"name": merged.name, "merge_id": self.id})  # type: ignore[attr-defined]
         MergedRow.objects.filter(account_id=self.account_id, merge_id=self.id).delete()
 

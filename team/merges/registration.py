@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.audit import actions as audit
 from accounts.erasure.personal_data import CUSTOMERS, register
 from accounts.hosts.requests import UserRequest
+from core.changes import events
 from core.errors import FieldError
 from core.registry import Sample, newest_id, registry
 from core.rows.trash import keep_in_trash, restoring
@@ -48,6 +49,10 @@ for resource, model in MODELS.items():
 
 audit.register("client", _("Client"), "merged", "undone")
 audit.register("contact", _("Contact"), "merged", "undone")
+for resource in MODELS:
+    ids = {"merged_id": 27, "merge_id": 5}
+    events.register(resource, "merged", _("another one merged into it"), after=ids)
+    events.register(resource, "unmerged", _("merge undone"), before=ids)
 
 
 @receiver(restoring, sender=Client)

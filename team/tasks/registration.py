@@ -9,7 +9,7 @@ from accounts.erasure.personal_data import register as register_personal_data
 from accounts.hosts.requests import PageRequest
 from accounts.users.models import User, access_ended
 from core.pages.navigation import register
-from forum.notifications.texts import register_task_route
+from forum.posts.tasks import register_task_route
 from team.menu.pages import CLIENT, main_entry, new_entry
 from team.tasks.models import CalendarFeed
 from team.tasks.queries import due_tasks

@@ -110,6 +110,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     account.follows.create(post_id=post.id, user_id=user.id, is_following=True)
     account.calendar_feeds.create(user_id=user.id, digest=digest_of(label))
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
+    other_post = make_post(user, f"{label} other suggestion", category_id=category.id)
     task = make_task(user, f"{label} task", client_id=client.id)
     member, other_member = (make_user(account, f"{label} {name}") for name in ("member", "linked member"))
     make_user_link(user, make_user(account), contact_id=contact.id)
@@ -225,6 +226,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         note=note.id,
         post=post.id,
         comment=comment.id,
+        other_post=other_post.id,
         task=task.id,
         group=group.id,
         pipeline=account.pipelines.create(name=f"{label} pipeline", position=2).id,
@@ -234,6 +236,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         category=category.id,
         category_name=category.name,
         other_forum=other_forum.id,
+        forum=other_forum.id,
         other_category=other_category.id,
         client_status=statuses[Status.Kind.CLIENT].id,
         deal_status=statuses[Status.Kind.DEAL].id,

@@ -61,6 +61,9 @@ WEBHOOK_URL = "https://hooks.example.com/rostrum"
 MAX_STARTED_MESSAGES = 5
 ORDERS = ("new", "old", "top", "commented", "active", "rejected")
 
+# A DELETE names a user in its query.
+VOTER_PATHS = ("/app/posts/{id}/votes.json", "/app/forums/{id}/members.json")
+
 
 class World:
     """The account that receives the requests, and its rows."""
@@ -85,6 +88,7 @@ class World:
             "deal": lambda: make_deal(alice, name),
             "note": lambda: make_note(alice, client_id=self.one("client", 0)),
             "post": lambda: make_post(alice, name),
+            "merged_post": lambda: make_post(alice, duplicate_from_id=self.make("post")),
             # A suggestion with one client, who agreed to be contacted.
             "post_with_client": lambda: make_post(
                 alice, client_id=make_client(alice, email=f"{name}@example.com", consent=True).id
@@ -222,7 +226,7 @@ class RequestFixer:
             case.body = {name: value for name, value in case.body.items() if name not in LIST_PARAMETERS}
         if is_valid(ParameterLocation.PATH) and case.path_parameters:
             self.fix_path(case)
-        if is_valid(ParameterLocation.QUERY) and case.query:
+        if is_valid(ParameterLocation.QUERY) and (case.query or case.path in VOTER_PATHS):
             self.fix_query(case)
         if is_valid(ParameterLocation.HEADER) and case.headers:
             self.fix_headers(case)
@@ -253,6 +257,10 @@ class RequestFixer:
             elif case.method == "DELETE" and case.path.count("/") == 3:
                 # Nobody erases themselves.
                 parameters["id"] = self.world.make("member" if kind == "user" else kind)
+            elif case.path == "/app/posts/{id}/merge.json":
+                parameters["id"] = self.world.make("post" if case.method == "POST" else "merged_post")
+            elif kind == "forum":
+                parameters["id"] = self.world.account.forums.get(is_default=True).id
             elif kind == "import" and action in IMPORT_ACTIONS:
                 parameters["id"] = self.world.make(IMPORT_ACTIONS[action])
             elif kind == "import" and action == "read":
@@ -285,6 +293,8 @@ class RequestFixer:
             parameters["since"] = "now"
         if not is_blank(parameters.get("move_to_id")):
             parameters["move_to_id"] = self.world.one("pipeline", parameters["move_to_id"])
+        if case.path in VOTER_PATHS and case.method == "DELETE":
+            parameters = {"user_id": self.world.one("member", 0)}
         if case.path == "/app/attachments.json":
             self.fix_holder(parameters)
         if case.path == "/app/deals/board.json":
@@ -533,7 +543,15 @@ class RequestFixer:
         # The suggestion has one client.
         return {**fields, "total": 1} if "total" in fields else fields
 
+    def fix_member_fields(self, case, fields: dict) -> dict:
+        return {**fields, "user_id": self.world.one("member", 0)}
+
+    def fix_vote_fields(self, case, fields: dict) -> dict:
+        return {"user_id": self.world.one("member", 0)}
+
     def fix_merge_fields(self, case, fields: dict) -> dict:
+        if case.path.startswith("/app/posts/"):
+            return {**fields, "duplicate_from_id": self.world.make("post")}
         kind = case.path.split("/")[2].removesuffix("s")
         fields[f"merged_{kind}_id"] = self.world.make(kind)
         if isinstance(fields.get("fields"), dict):
@@ -586,6 +604,9 @@ class RequestFixer:
             is_task = self.is_task(case)
         if is_task:
             fields = {name: value for name, value in fields.items() if name not in ("category_id", "forum_id")}
+        # A new post has an author of the account, and a time in the past.
+        if "{" not in case.path:
+            fields = {name: value for name, value in fields.items() if name not in ("user_id", "created_at")}
         return self.round_numbers(fields)
 
     def is_task(self, case) -> bool:

@@ -19,7 +19,7 @@ BY_AUTHOR = "the row has its author and its time"
 UNRECORDED = {
     "GET .*": "it changes nothing",
     r"[A-Z]+ app/(posts|tasks|clients|contacts|contact_lists|deals|notes|user_links)(/<id:id>|/bulk)?\.(xml|json)": IN_FEED,
-    r"[A-Z]+ app/posts/<id:id>/(comments|vote|reactions)\.(xml|json)": IN_FEED,
+    r"[A-Z]+ app/posts/<id:id>/(comments|votes?|reactions)\.(xml|json)": IN_FEED,
     "POST app/deals/<id:id>/move.json": IN_FEED,
     "POST app/trash/<id:id>/restore.json": IN_FEED,
     "POST (<category_name:category_name>)?": IN_FEED,
@@ -30,6 +30,7 @@ UNRECORDED = {
     "DELETE app/exports/<id:id>.json": "it only stops or deletes an export, whose start is in the log",
     r"[A-Z]+ app/imports(/<id:id>(/(read|preview|check))?)?\.json": "only the start of an import changes other rows",
     "POST app/imports/<id:id>/(cancel|undo).json": "the request of the table is a conflict",
+    "DELETE app/posts/<id:id>/merge.json": "the request of the table is a conflict",
     "POST app/webhooks/<id:id>/(test|resend).json": "the log of the webhook has it",
     "POST app/account.json": "the log of the new account has it",
     "DELETE app/account/deletion.json": "the request of the table is a conflict",
@@ -85,7 +86,7 @@ class Row(NamedTuple):
         plural = f"{self.route}/".split("/")[1]
         kind = {"statuses": "status"}.get(plural, plural.removesuffix("s"))
         path = self.route.replace("<id:id>", str(getattr(ids, kind, "")))
-        return f"/{path}{self.query}".replace("<category_name:category_name>", ids.category_name)
+        return f"/{path}{self.query.format_map(vars(ids))}".replace("<category_name:category_name>", ids.category_name)
 
 
 def xml_user(ids):
@@ -251,6 +252,18 @@ def resend(ids):
     return {"resend": {"delivery_id": ids.delivery}}
 
 
+def vote(ids):
+    return {"vote": {"user_id": ids.member}}
+
+
+def post_merge(ids):
+    return {"merge": {"duplicate_from_id": ids.other_post}}
+
+
+def forum_member(ids):
+    return {"member": {"user_id": ids.member}}
+
+
 def client_merge(ids):
     return {"merge": {"merged_client_id": ids.unmerged_client}}
 
@@ -380,6 +393,15 @@ TABLE = [
     Row("POST", "app/posts/<id:id>/reactions.json", reaction, foreign=["comment_id"]),
     Row("POST", "app/posts/<id:id>/vote.json", team=201),
     Row("DELETE", "app/posts/<id:id>/vote.json"),
+    Row("GET", "app/posts/<id:id>/votes.json"),
+    Row("POST", "app/posts/<id:id>/votes.json", vote, team=201, foreign=["user_id"]),
+    Row("DELETE", "app/posts/<id:id>/votes.json", query="?user_id={user}"),
+    Row("POST", "app/posts/<id:id>/merge.json", post_merge, foreign=["duplicate_from_id"]),
+    # The suggestion is not merged.
+    Row("DELETE", "app/posts/<id:id>/merge.json", team=422),
+    Row("GET", "app/forums/<id:id>/members.json"),
+    Row("POST", "app/forums/<id:id>/members.json", forum_member, team=201, foreign=["user_id"], admins_only=True),
+    Row("DELETE", "app/forums/<id:id>/members.json", query="?user_id={member}", admins_only=True),
     Row("PUT", "app/account.json", settings, admins_only=True),
     Row("GET", "app/account/brand.json"),
     Row("PUT", "app/account/brand.json", lambda ids: {"brand": {"accent": "#0a7a4b"}}, admins_only=True),

@@ -2,7 +2,6 @@
 
 import base64
 import contextlib
-import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -16,7 +15,7 @@ from standardwebhooks import Webhook
 from standardwebhooks.webhooks import WebhookVerificationError
 
 from core.changes.followers import Follower
-from core.errors import Conflict
+from core.errors import Conflict, FieldError
 from core.housekeeping.jobs import erase_outdated_rows
 from tests.support.assertions import on_the_wire, read
 from tests.support.factories import make_client, make_delivery, make_post
@@ -58,6 +57,10 @@ def test_it_works(acme, receiver):
         "type": "client.created",
         "timestamp": on_the_wire(change.at),
         "number": change.number,
+        "url": f"http://acme.example.test/app/clients/{row.id}",
+        "actor": None,
+        "before": None,
+        "after": None,
         # The resource as the Account API returns it now.
         "data": read(acme.json().get(f"/app/clients/{row.id}.json")),
     }
@@ -483,19 +486,25 @@ def test_all_events_since_a_time_are_sent_again_in_order(acme, endpoint, receive
     assert endpoint.resend_since(timezone.now() - timedelta(days=400)) == 2
 
 
-# Chats
-
-
-def test_a_chat_gets_a_sentence(acme, receiver):
-    row = make_client(acme.alice, "<!channel> @here & Ann")
-    text = "Client: <!channel> @here & Ann (created)"
-    for url, expected in (
-        (receiver.url, {"text": "Client: &lt;!channel&gt; @\u200bhere &amp; Ann (created)"}),
-        ("https://discord.com/api/webhooks/1/x", {"content": text, "allowed_mentions": {"parse": []}}),
-    ):
-        endpoint, _secret = add_endpoint(acme.account, url, format="slack")
-        message = messages.make_message(endpoint, messages.Event("client.created", timezone.now(), 1, row.id))
-        assert json.loads(message.body) == expected
+def test_a_range_of_events_is_sent_again_before_new_ones(acme, endpoint, receiver):
+    for name in ("Ann", "Bea", "Cid", "Dan"):
+        make_client(acme.alice, name)
+    deliver()
+    numbers = list(receiver.numbers)
+    start, end = (acme.account.changes.get(number=numbers[place]).at for place in (1, 3))
+    assert endpoint.resend_since(start, end) == 2
+    make_client(acme.alice, "Eva")
+    with pytest.raises(FieldError, match="earlier request"), transaction.atomic():
+        endpoint.resend_since(start)
+    with pytest.raises(FieldError, match="after since"), transaction.atomic():
+        endpoint.resend_since(end, start)
+    deliver()
+    assert receiver.numbers[4:] == [*numbers[1:3], numbers[3] + 1]
+    # The range is over, so that all can be sent again.
+    assert endpoint.resend_since(start) == 4
+    deliver()
+    assert receiver.numbers[7:] == [*numbers[1:], numbers[3] + 1]
+    assert endpoint.resend_since(start - timedelta(days=9), start - timedelta(days=8)) == 0
 
 
 def test_old_entries_are_erased(acme, endpoint, receiver):

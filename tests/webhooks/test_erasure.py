@@ -6,9 +6,10 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.erasure.erasing import erase_row, erase_user
+from core.changes import events
 from core.changes.models import Change
 from core.db.transactions import in_transaction
-from tests.support.factories import make_client, make_delivery, make_note, make_post
+from tests.support.factories import make_client, make_comment, make_delivery, make_note, make_post
 from tests.support.jobs import run_jobs
 from tests.support.receiver import add_endpoint, deliver
 from tests.support.tables import table
@@ -62,6 +63,24 @@ def test_requests_about_suggestions_of_a_user_are_erased(acme):
         assert row.request == request
 
 
+def test_requests_about_acts_and_comments_of_a_user_are_erased(acme, receiver):
+    post = make_post(acme.bob, "Wood")
+    add_endpoint(acme.account, receiver.url)
+    comment = make_comment(post, acme.carol, "Oak, please")
+    make_comment(post, acme.bob, "Elm")
+    post.vote(by=acme.carol)
+    post.edit_comment(comment, "Oak or ash", by=acme.alice)
+    deliver()
+    in_transaction(lambda: erase_user(acme.carol, by=acme.alice))
+    entries = acme.account.webhook_deliveries.exclude(event="post.updated").order_by("id")
+    assert [(entry.event, entry.request != "") for entry in entries] == [
+        ("comment.created", False),
+        ("comment.created", True),
+        ("vote.created", False),
+        ("comment.updated", False),
+    ]
+
+
 def test_requests_that_are_being_sent_during_an_erasure_are_erased_later(acme, other):
     endpoint, _secret = add_endpoint(acme.account, "https://hooks.example/")
     foreign, _secret = add_endpoint(other.account, "https://hooks.example/")
@@ -81,4 +100,20 @@ def test_requests_that_are_being_sent_during_an_erasure_are_erased_later(acme, o
 
 def test_the_change_feed_has_no_values():
     columns = {field.attname for field in Change._meta.concrete_fields}
-    assert columns == {"account_id", "position", "number", "resource", "id", "change", "at", "import_id"}
+    assert columns == {
+        "account_id",
+        "position",
+        "number",
+        "resource",
+        "id",
+        "change",
+        "at",
+        "import_id",
+        "actor_id",
+        "data",
+    }
+    # Of events, it has ids, and the names of statuses.
+    names = {
+        name for kind in events.kinds.values() for part in (kind.before, kind.after, kind.ids) for name in part or ()
+    }
+    assert {name for name in names if not name.endswith("_id")} == {"status"}

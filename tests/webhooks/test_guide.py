@@ -7,7 +7,8 @@ import subprocess
 
 import pytest
 
-from tests.support.examples import ROOT
+from core.changes.events import kinds
+from tests.support.examples import OUTDATED, ROOT, UPDATING
 from tests.support.factories import make_client
 from tests.support.receiver import add_endpoint, deliver
 from webhooks.messages import TEST_EVENT
@@ -68,6 +69,22 @@ def test_php(request_and_secret):
     arguments = ["php", "-r", code.removeprefix("<?php ")]
     result = subprocess.run(arguments, input=json.dumps(values), capture_output=True, text=True, check=True, timeout=60)
     assert json.loads(result.stdout) == [True, False]
+
+
+def test_the_guide_has_all_named_events():
+    def values(part) -> str:
+        return f"`{json.dumps(part)}`" if part else ""
+
+    rows = [
+        f"| `{kind.type}` | {values(kind.before)} | {values(kind.after)} | {values(kind.ids)} |"
+        for kind in kinds.values()
+    ]
+    table = re.search(r"(\| event \| `before` \| `after` \| ids in the feed \|\n(?:\|---){4}\|\n)((?:\|.*\n)*)", GUIDE)
+    shown = table[2].splitlines()
+    if UPDATING:
+        (ROOT / "docs" / "webhooks.md").write_text(GUIDE.replace(table[0], table[1] + "\n".join(rows) + "\n"))
+    else:
+        assert shown == rows, OUTDATED
 
 
 def test_every_event_of_the_guide_exists():

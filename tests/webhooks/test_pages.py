@@ -1,5 +1,7 @@
 """The settings pages of webhooks."""
 
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
@@ -74,9 +76,11 @@ def test_a_webhook_is_changed_turned_off_and_on_and_deleted(acme, visitor):
     row, old = add_endpoint(acme.account, URL)
     form = visitor.get(page_of(row)).forms["webhook"]
     form["scope"], form["events"], form["format"] = "selected", ["client.created"], "slack"
+    form["name"] = "Sales channel"
     page = form.submit("do", value="save").follow()
     row.refresh_from_db()
     assert (row.events, row.format) == (["client.created"], "slack")
+    assert "Sales channel" in visitor.get(PATH).text
     assert page.html.find(id="public-key")["value"] == row.public_key
     act(visitor, row, "disable")
     row.refresh_from_db()
@@ -99,11 +103,13 @@ def test_all_is_sent_again_since_a_time(acme, visitor, receiver):
     row, _secret = add_endpoint(acme.account, receiver.url)
     make_client(acme.alice)
     deliver()
-    page = act(visitor, row, "resend_since", hours="24").follow()
+    today = timezone.localdate()
+    page = act(visitor, row, "resend_since", since=today - timedelta(days=1), until=today).follow()
     assert "Changes that are sent again: 14." in page.text
     deliver()
     assert len(receiver.requests) == 1 + 14
-    assert "since_hours" in act(visitor, row, "resend_since", hours="soon", status=422).text
+    for since, until in (("soon", ""), ("", ""), (today, today - timedelta(days=1))):
+        assert "field-error" in act(visitor, row, "resend_since", since=since, until=until, status=422).text
 
 
 def test_it_rejects_a_second_message_while_one_is_waiting(acme, visitor, receiver):

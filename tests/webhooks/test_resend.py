@@ -98,6 +98,8 @@ def test_it_rejects_invalid_requests(acme, client, row, receiver):
 
     for values in ({}, {"delivery_id": 1, "since": "2026-01-01"}, {"since": None}):
         assert_rejected(values, resend="must have either delivery_id or since")
+    assert_rejected({"delivery_id": 1, "until": "2026-01-01"}, until="can only be given with since")
+    assert_rejected({"since": "2026-01-02", "until": "2026-01-02"}, until="must be after since")
     assert_rejected({"delivery_id": make_delivery(other).id}, delivery_id="can't be found")
     row.write({"enabled": False})
     for values in ({"since": "2026-01-01"}, {"delivery_id": make_delivery(row).id}):

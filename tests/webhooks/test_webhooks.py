@@ -22,6 +22,7 @@ def item(row: Endpoint, end: str = "") -> str:
 def on_wire(row: Endpoint, **changes) -> dict:
     return {
         "id": row.id,
+        "name": row.name,
         "url": row.url,
         "events": row.events,
         "format": row.format,
@@ -48,7 +49,7 @@ def row(acme) -> Endpoint:
 
 
 def test_it_works(acme, client):
-    body = {"webhook": {"url": URL, "events": ["post.updated", "client.created", "post.updated"]}}
+    body = {"webhook": {"name": "Sales", "url": URL, "events": ["post.updated", "client.created", "post.updated"]}}
     response = client.post(PATH, json=body)
     row = acme.account.webhooks.get()
     [secret] = row.secrets
@@ -95,7 +96,7 @@ def test_it_rejects_values(acme, client, monkeypatch):
         ({"url": URL, "events": ["status.restored"]}, {"events": "has status.restored, which is not an event"}),
         (
             {"url": URL, "format": "xml", "enabled": "perhaps"},
-            {"format": "is not one of standard, slack", "enabled": "is not true or false"},
+            {"format": "is not one of standard, slack, teams", "enabled": "is not true or false"},
         ),
     ):
         expected = {name: [rule] for name, rule in errors.items()}

@@ -211,6 +211,16 @@ def test_the_change_feed_leaves_out_hidden_rows(world):
     assert ids == {world.own.client, world.own.contact, world.own.mixed, world.own.deal, world.own.task}
 
 
+def test_the_change_feed_leaves_out_events_of_hidden_rows(world):
+    for rows in (world.own, world.hidden):
+        world.acme.account.posts.get(id=rows.task).write({"closed": True}, by=world.acme.alice)
+    connection.check_constraints()
+    changes = read(json_of(world).get("/app/changes.json", params={"events": "true"}))["changes"]
+    found = {(change["resource"], change["id"]) for change in changes if change["data"] is not None}
+    assert {("comment", world.own.comment), ("task", world.own.task)} <= found
+    assert not {("comment", world.hidden.comment), ("task", world.hidden.task), ("deal", world.hidden.deal)} & found
+
+
 @table(
     ("kind", "field", "target"),
     [

@@ -34,6 +34,7 @@ KINDS_OF_IDS = (
     "attachments",
     "bulk_changes",
     "exports",
+    "forums",
     "imports",
     "merges",
     "notifications",

@@ -145,7 +145,7 @@ def test_it_rejects_invalid_limits(acme, limit, rule):
 
 
 def test_it_rejects_unknown_parameters_under_strict_handling(acme):
-    rule = ["is not one of the parameters since, limit"]
+    rule = ["is not one of the parameters since, limit, events"]
     json = acme.json()
     json.headers["Prefer"] = "handling=strict"
     response = json.get(PATH, params={"since": "x", "page": "2", "cursor": "y"})

@@ -147,6 +147,8 @@ LINKS_OF_SEVERAL_TABLES = {
     ("accounts_attachment", "row_id"),
     # An import or a move from an older server.
     ("core_change", "import_id"),
+    # The engine knows no users.
+    ("core_change", "actor_id"),
 }
 
 

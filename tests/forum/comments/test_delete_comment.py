@@ -146,5 +146,5 @@ def test_it_takes_few_statements(acme, post, comment):
     form = form_of(acme.page(acme.carol), comment)
     response, queries = capture_queries(form.submit)
     assert response.status_code == 303
-    # The session; the forum; the locked post, twice; the comment; its replies; its deletion; the count.
-    assert len(queries) <= 8, queries
+    # The session; the forum; the locked post, twice; the comment; its replies; its deletion; the count; the event.
+    assert len(queries) <= 9, queries

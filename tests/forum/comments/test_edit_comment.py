@@ -124,4 +124,4 @@ def test_it_takes_few_statements(acme, comment):
     response, queries = capture_queries(form.submit)
     assert response.status_code == 303
     # The session; the forum; the locked post, twice; the comment; the version; the comment; the post.
-    assert len(queries) == 8, queries
+    assert len(queries) == 9, queries

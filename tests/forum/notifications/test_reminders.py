@@ -52,7 +52,10 @@ def test_it_works(acme):
     run_followers()
     assert Activity.objects.filter(kind="reminder").count() == 1
     assert Post.objects.values().get(id=task.id) == before
-    assert Change.objects.count() == changes
+    assert Change.objects.count() == changes + 1
+    event = Change.objects.exclude(data=None).get()
+    assert (event.resource, event.id, event.change, event.actor_id) == ("task", task.id, "due", None)
+    assert event.data == {"before": None, "after": {"responsible_id": acme.bob.id}}
 
 
 def test_it_reminds_nobody_of_other_tasks(acme):
