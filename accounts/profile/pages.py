@@ -1,5 +1,6 @@
 """The profile of a user: personal data, preferences, e-mail, password and sessions."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -38,6 +39,7 @@ from accounts.sign_in.pages.email_links import EmailLinkPage
 from accounts.users.delivery import HOURS, NotificationDelivery
 from accounts.users.forms import EmailFormField, LoginFormField, NewPassword, check_login, check_password_rules
 from accounts.users.models import User
+from accounts.users.preferences import set_preference
 from core.db.transactions import in_transaction
 from core.errors import Throttled
 from core.http.throttling import count_from_address
@@ -170,6 +172,24 @@ class ShortcutsForm(UserForm):
     )
 
 
+class DensityForm(Form):
+    """How much the pages show at once."""
+
+    id_format = "density-%s"
+    density = forms.ChoiceField(
+        label=_("Density"),
+        widget=forms.RadioSelect,
+        choices=[("comfortable", _("Comfortable")), ("compact", _("Compact: more at once"))],
+    )
+
+    def __init__(self, data: QueryDict | None = None, *, request: UserRequest) -> None:
+        super().__init__(data, initial={"density": request.user.preferences.get("density", "comfortable")})
+
+
+def set_density(user: User, *, density: str) -> None:
+    set_preference(user, "density", density)
+
+
 class PartsPage(Page):
     """A page with forms that are saved separately. The field `part` names the form that was sent."""
 
@@ -177,7 +197,7 @@ class PartsPage(Page):
     access = "user"
     # The name of the page's entry in the menu.
     part = ""
-    parts: dict[str, type[UserForm | PasswordConfirmationForm]] = {}
+    parts: dict[str, type[UserForm | DensityForm | PasswordConfirmationForm]] = {}
 
     def get(self, request: UserRequest) -> HttpResponse:
         return self.render_parts()
@@ -198,6 +218,7 @@ class Profile(PartsPage):
         "notification": NotificationForm,
         "privacy": PrivacyForm,
         "region": RegionForm,
+        "density": DensityForm,
         "shortcuts": ShortcutsForm,
     }
 
@@ -211,6 +232,8 @@ class Profile(PartsPage):
             return self.render_parts()
         form = self.parts[part](request.POST, request=request)
         change = user.change_profile if part == "about" else user.change
+        if part == "density":
+            change = partial(set_density, user)
         if not form.is_valid() or not self.submit_form(form, lambda: change(**form.cleaned_data)):
             return self.render_parts(part, form)
         with override(user.language):

@@ -19,6 +19,7 @@ from core.pages.formatting import amount_text, date_text, number_text, time_text
 from core.pages.navigation import MenuEntry, count_entries, entries, home_path, render_panels, start_path
 from core.pages.number_fields import number_question
 from core.pages.templates import template_filter, template_function
+from core.pages.undo import undo_of
 
 # The highest number that a menu shows.
 MAX_COUNT = 99
@@ -157,6 +158,9 @@ def query_with(context: Context, **changes: object) -> str:
     """Return the query string of the request with `changes`. Empty parameters are omitted, and so is `page` unless `changes` has it."""
     query = {name: value for name, value in context["request"].GET.items() if name != "page"} | changes
     return "?" + urlencode({name: value for name, value in query.items() if value not in ("", None)})
+
+
+template_filter(undo_of)
 
 
 @template_filter

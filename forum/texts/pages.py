@@ -31,7 +31,7 @@ class LongTextFormField(forms.CharField):
     """A text in Markdown. White space at its ends stays, because Markdown gives it a meaning. CRLF from browsers becomes LF."""
 
     def __init__(self, *, rows: int, **kwargs: Any):
-        widget = forms.Textarea(attrs={"rows": rows})
+        widget = forms.Textarea(attrs={"rows": rows, "data-markdown": ""})
         super().__init__(max_length=MAX_LENGTH, strip=False, widget=widget, **kwargs)
 
     def to_python(self, value: object) -> str:

@@ -54,6 +54,85 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   tell("no-service", requestConfig.elt);
 });
 
+// News about what was done disappears after a time in which it can be read, unless the pointer or the focus is on it.
+const SHOWN_FOR_MS = 10000;
+function closeLater(notice) {
+  setTimeout(() => { if (notice.matches(":hover, :focus-within")) closeLater(notice); else notice.remove(); }, SHOWN_FOR_MS);
+}
+function prepareNotices(root) {
+  for (const notice of root.querySelectorAll("#messages > .notice")) {
+    notice.querySelector("[data-close-notice]")?.removeAttribute("hidden");
+    if (notice.matches(".success")) closeLater(notice);
+  }
+}
+document.addEventListener("DOMContentLoaded", () => prepareNotices(document));
+document.addEventListener("click", (event) => event.target.closest("[data-close-notice]")?.closest(".notice").remove());
+
+// While a page or a part of it loads, it is busy. The style shows it after 300 ms.
+const busy = (element, isBusy) => isBusy ? element.setAttribute("aria-busy", "true") : element.removeAttribute("aria-busy");
+window.addEventListener("beforeunload", () => busy(document.documentElement, true));
+window.addEventListener("pageshow", () => busy(document.documentElement, false));
+document.addEventListener("htmx:beforeRequest", (event) => busy(event.detail.target, true));
+document.addEventListener("htmx:afterRequest", (event) => busy(event.detail.target, false));
+
+// Ask before leaving a page, or a dialog, with a text that was typed and not sent.
+const texts = "form:not([method=get]) textarea, form:not([method=get]) [data-draft]";
+const isUnsent = (root) => [...root.querySelectorAll(texts)].some(
+  (field) => field.value.trim() && field.value !== field.defaultValue && !field.form?.dataset.sent && field.getClientRects().length);
+window.addEventListener("beforeunload", (event) => {
+  if (isUnsent(document)) event.preventDefault();
+});
+document.addEventListener("cancel", (event) => {
+  const dialog = event.target.closest("dialog[data-ask]");
+  if (dialog && isUnsent(dialog) && !window.confirm(dialog.dataset.ask)) event.preventDefault();
+}, true);
+
+// Ctrl+Enter sends the form of a text.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !event.target.matches("textarea")) return;
+  event.preventDefault();
+  event.target.form?.requestSubmit(event.target.form.querySelector("button:not([name], [type=button], [hidden])"));
+});
+
+// Browsers without `field-sizing` don't grow a text field with its text.
+if (!CSS.supports("field-sizing", "content")) {
+  document.addEventListener("input", (event) => {
+    const field = event.target;
+    if (!field.matches("textarea")) return;
+    field.style.height = "auto";
+    field.style.height = `${Math.min(field.scrollHeight + 2, innerHeight * 0.7)}px`;
+  });
+}
+
+// The toolbar of a text in Markdown: each button puts its signs around the selection, or at the beginning of its lines.
+function addToolbars(root) {
+  const template = document.getElementById("text-toolbar");
+  for (const field of template ? root.querySelectorAll("textarea[data-markdown]:not([data-has-toolbar])") : []) {
+    field.dataset.hasToolbar = "";
+    const bar = template.content.firstElementChild.cloneNode(true);
+    field.before(bar);
+    bar.addEventListener("click", (event) => {
+      const { around, line } = event.target.closest("button")?.dataset ?? {};
+      const { selectionStart: start, selectionEnd: end, value } = field;
+      const chosen = value.slice(start, end);
+      let text = around ? around.replace("…", () => chosen) : null;
+      let from = start;
+      if (line) {
+        from = value.lastIndexOf("\n", start - 1) + 1;
+        text = value.slice(from, end).split("\n").map((each) => line + each).join("\n");
+      }
+      if (text === null) return;
+      field.focus();
+      field.setSelectionRange(from, end);
+      // It keeps the history of the field, so that Ctrl+Z undoes it.
+      if (!document.execCommand("insertText", false, text)) field.setRangeText(text, from, end, "end");
+      if (around && !chosen) field.setSelectionRange(from + around.indexOf("…"), from + around.indexOf("…"));
+    });
+  }
+}
+document.addEventListener("DOMContentLoaded", () => addToolbars(document));
+document.addEventListener("htmx:load", (event) => addToolbars(event.detail.elt));
+
 // Close an open menu on a click outside, when the focus leaves it (the menu could cover the focused element), and on Escape, which returns
 // the focus to its button. A click on a text in the menu moves the focus to an element around the menu, such as <main>. Not on
 // focusout: hiding an element while it loses the focus to a click ends the tab in Chromium.

@@ -24,6 +24,7 @@ from core.db.prepared import prepared
 from core.db.tenancy import account_of
 from core.errors import FieldErrors
 from core.pages.base import redirect, referring_path, safe_path
+from core.pages.undo import Undo, tell_with_undo
 from core.rows.access import Access, prepared_access
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field, fields_of, grouped
@@ -165,7 +166,9 @@ class RecordPage(ActionsPage, Composer):
             if not task.closed:
                 task.write({"closed": True}, by=self.request.user)
 
-        self.perform(act, success_message=_("The task is completed."))
+        if self.perform(act):
+            undo = Undo(reverse("team-tasks"), {"do": "reopen", "id": str(task_id)})
+            tell_with_undo(self.request, _("The task is completed."), undo)
         return redirect(self.declaration.row_route, id)
 
 
