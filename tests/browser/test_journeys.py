@@ -56,7 +56,7 @@ def test_three_conditions_with_an_or_are_saved_and_shared(acme, open_counting):
     page.get_by_label("When").select_option("last_year")
     page.locator("#filter-operator").select_option("before")
     page.get_by_label("Joined with").select_option("new")
-    page.keyboard.press("Enter")
+    page.locator("#filter").get_by_role("button", name="Add filter").click()
     expect(page.locator("tbody th")).to_have_text(["Gate", "Roof"])
     page.get_by_text("Save as a view").click()
     page.get_by_label("Name of the view").fill("Hot")
