@@ -18,6 +18,8 @@ class ForumConfig(rooms.Room):
         "posts",
         "team_tools",
         "customers",
+        "saved_replies",
+        "answers",
         "content_reports",
         "notifications",
         "inbox",

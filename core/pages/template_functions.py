@@ -25,6 +25,7 @@ from core.pages.undo import undo_of
 MAX_COUNT = 99
 
 template_filter(date_text, name="day")
+template_filter(time_text, name="day_and_time")
 template_filter(number_text, name="number")
 template_filter(amount_text, name="amount")
 template_function(number_question)

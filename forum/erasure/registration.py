@@ -58,6 +58,7 @@ OF_AUTHORS = {
     "votes": (_("Votes"), ("post_id", "created_at")),
     "proxy_votes": (_("Votes for customers"), ()),
     "status_changes": (_("Changes of statuses"), ()),
+    "answers": (_("Answers"), ()),
     "comment_versions": (_("Earlier texts of comments"), ()),
 }
 
@@ -106,6 +107,7 @@ def erase_from_forum(*, user: User, by: User, receipt: Receipt, deletes_texts: b
     changed += replace_mentions_in(account.posts.all(), "content", user, name, content_html=render_again)
     changed += replace_mentions_in(account.posts.all(), "response", user, name, response_html=render_again)
     changed += replace_mentions_in(account.status_changes.all(), "response", user, name, response_html=render_again)
+    changed += replace_mentions_in(account.answers.all(), "response", user, name)
     changed += replace_mentions_in(comments, "comment", user, name, comment_html=render_again)
     changed += replace_mentions_in(account.comment_versions.all(), "text", user, name)
     receipt.erased["mentions"] += changed

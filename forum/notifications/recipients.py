@@ -25,6 +25,8 @@ from forum.posts.models import Post
 
 # The number of notifications that one statement inserts.
 BATCH_SIZE = 1000
+# Recipients are counted up to this number before an answer is sent.
+MAX_COUNTED = 1000
 
 # The recipients of an activity, each with their strongest reason. If the post is private or not approved, these are only the team and the
 # author. If the activity is internal, these are only the team.
@@ -104,6 +106,32 @@ def notifications_of(
     `post` is None for a sign-up and a note. `mentioned` are the ids of the users whom a note mentions and who may see it; the mentions of
     other activities are read from their texts.
     """
+    now = timezone.now()
+    for recipient in _recipients(activity, post, account, mentioned=mentioned):
+        yield Notification(
+            account_id=account.id,
+            user_id=recipient.user_id,
+            activity_id=activity.id,
+            reason=recipient.reason,
+            created_at=now,
+            mail_at=recipient.mail_at(now),
+        )
+
+
+def count_recipients_of_answer(post: Post, by: User) -> int:
+    """Return how many users an answer of the user to the post would notify, at most `MAX_COUNTED` + 1."""
+    activity = Activity(account_id=post.account_id, post_id=post.id, kind=Activity.Kind.RESPONSE, user_id=by.id)
+    if not post.is_private and post.approved:
+        # The statement for all recipients would read each vote of a popular post.
+        voters = post.account.votes.filter(post_id=post.id, user__is_active=True).exclude(user__notification="none")
+        if (number := voters.order_by()[: MAX_COUNTED + 1].count()) > MAX_COUNTED:
+            return number
+    return min(len(_recipients(activity, post, post.account)), MAX_COUNTED + 1)
+
+
+def _recipients(
+    activity: Activity, post: Post | None, account: Account, *, mentioned: Collection[int] = ()
+) -> list[Recipient]:
     kind = activity.kind
     is_assignment = kind in (Activity.Kind.ASSIGNMENT, Activity.Kind.REMINDER)
     is_sign_up = kind == Activity.Kind.SIGN_UP
@@ -137,16 +165,7 @@ def notifications_of(
         forum = account.forums.get(id=post.forum_id)
         readers = forum.members_among([recipient.user_id for recipient in recipients])
         recipients = [recipient for recipient in recipients if recipient.user_id in readers]
-    now = timezone.now()
-    for recipient in recipients:
-        yield Notification(
-            account_id=account.id,
-            user_id=recipient.user_id,
-            activity_id=activity.id,
-            reason=recipient.reason,
-            created_at=now,
-            mail_at=recipient.mail_at(now),
-        )
+    return recipients
 
 
 def _ids_mentioned_by(activity: Activity, post: Post, account: Account) -> list[int]:

@@ -296,13 +296,17 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         return user.is_team or (self.user_id == user.id and not self.has_other_participants())
 
     @transaction.atomic(savepoint=False)
-    def write(self, values: dict[str, Any], *, by: User, is_silent: bool = False) -> None:
+    def write(
+        self, values: dict[str, Any], *, by: User, is_silent: bool = False, corrects_answer: bool = False
+    ) -> None:
         """Insert the post, or update the fields in `values`. To update, the caller must have locked the row.
 
         Without a status, a new post gets the account's first status for posts. A new post of `forum_id` without a category gets the first
         category of the forum and the first status. A status also sets `closed`, unless `values` has `closed`. The team may have to
         approve a new post of a member, and a post whose title or content a member has changed. A change of an existing post's status or
-        response is recorded as `StatusChange`, and announced unless the write is silent. A new post may have an author and a time of its own.
+        response is recorded as `StatusChange`, and announced unless the write is silent. Withdrawing the response withdraws the newest answer
+        of the history, and with `corrects_answer` a new text replaces that of the newest answer. A new post may have an author and a time of
+        its own.
         """
         tags = values.pop("tags", None)
         status = values.pop("status", None)
@@ -340,6 +344,8 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             values["response_html"] = None if values["response"] is None else render(values["response"])
         texts = {"title": self.title, "content": self.content}
         response_before = self.response
+        # False if the text of the newest answer changes.
+        keeps_answers = True
         is_reworded = any(values.get(name, text) != text for name, text in texts.items())
         self.updated_at = timezone.now()
         if by.is_team and not is_new and self.handled_at is None and not self.TRIAGE_FIELDS.isdisjoint(values):
@@ -369,9 +375,12 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         else:
             update(self, {*values, "updated_at"} | ({"tags"} if tags is not None else set()))
             change = None
-            if self.status_id != status_id_before or (has_response_changed and self.response):
+            if has_response_changed and (corrects_answer or not self.response):
+                keeps_answers = not StatusChange.objects.correct_newest_answer(self)
+            is_answer = has_response_changed and bool(self.response) and keeps_answers
+            if self.status_id != status_id_before or is_answer:
                 change = StatusChange.objects.record(
-                    self, by=by, status_id_before=status_id_before, has_response_changed=has_response_changed
+                    self, by=by, status_id_before=status_id_before, has_response_changed=is_answer
                 )
             if not is_silent:
                 self._record_activities(change, before, by=by)
@@ -379,7 +388,8 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         for part, name, text in (("", "content", texts["content"]), ("response", "response", response_before)):
             if name in values:
                 attachments = Attachment.objects
-                text_before = None if is_new else text
+                # Earlier answers keep their files.
+                text_before = None if is_new or (part and has_response_changed and keeps_answers) else text
                 attachments.follow_text(self, "post", values[name], before=text_before, by_id=by.id, part=part)
         if status is not None:
             self.status_code = status.code
@@ -477,8 +487,18 @@ class StatusChangeQuerySet(models.QuerySet["StatusChange"]):
         """Return the changes of a post, oldest first, each annotated with the name of the user who made it."""
         return self.filter(post_id=post_id).annotate(nick=F("user__name")).order_by("created_at", "id")
 
+    def answers(self) -> Self:
+        """Return the changes with an official response."""
+        return self.filter(response__isnull=False)
+
+    def correct_newest_answer(self, post: Post) -> bool:
+        """Give the newest answer in the history the text of the response of the post. Return whether there was one."""
+        newest = self.filter(account_id=post.account_id).of_post(post.id).answers().reverse().values("id")[:1]
+        rows = self.filter(account_id=post.account_id, id__in=newest)
+        return bool(rows.update(response=post.response, response_html=post.response_html))
+
     def record(self, post: Post, *, by: User, status_id_before: int, has_response_changed: bool) -> "StatusChange":
-        """Record a change that was just saved. `has_response_changed` says that the response was written, changed or withdrawn."""
+        """Record a change that was just saved. `has_response_changed` says that it has an official response."""
         ids = {status_id_before, post.status_id}
         statuses = {status.id: status for status in post.account.statuses.filter(id__in=ids)}
         status = statuses[post.status_id]

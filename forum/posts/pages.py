@@ -61,6 +61,9 @@ MAX_VOTERS, MAX_STATUS_CHANGES, MAX_DUPLICATES = 20, 50, 50
 # The merged suggestions whose text the page of the original quotes, and the length of a quote in characters.
 MAX_QUOTED_DUPLICATES, MAX_QUOTE_LENGTH = 10, 500
 
+# The length of an earlier official response in the history.
+MAX_ANSWER_EXCERPT = 160
+
 
 class PostPage(ForumPage):
     """A suggestion with its comments, votes and history."""
@@ -89,6 +92,10 @@ class PostPage(ForumPage):
             post.response_html = render(post.response)
         # The newest changes are read. They are shown oldest first.
         history = _status_changes(account_id=account.id, post_id=id)[::-1]
+        answers = [change for change in history if change.response]
+        # The newest answer is shown in full.
+        for change in answers[:-1] if post.response else answers:
+            change.excerpt = excerpt(change.response[:EXCERPT_SOURCE_LENGTH], max_length=MAX_ANSWER_EXCERPT)
         duplicates = _duplicates(account_id=account.id, forum_id=forum.id, id=id, **author_filter(user))
         duplicate_id = request.GET.get("from", "")
         names = account.votes.voter_names(account.id, id, limit=MAX_VOTERS, reader=user) if post.votes_cache else []
@@ -114,7 +121,7 @@ class PostPage(ForumPage):
             may_comment=may_comment,
             takes_drafts=True,
             may_report=user is not None and may_comment and post.duplicate_from_id is None,
-            response_change=next((change for change in reversed(history) if change.response), None),
+            response_change=answers[-1] if answers and post.response else None,
             voter_names=names,
             other_voter_count=post.votes_cache - len(names),
             voted={id} if user is not None and post.is_voted else set(),
@@ -220,7 +227,7 @@ def _posts(
 def _status_changes(account_id: int, post_id: int) -> QuerySet[Model]:
     """Build the query for the newest changes, newest first."""
     account = Account(id=account_id)
-    return account.status_changes.of_post(post_id).reverse()[:MAX_STATUS_CHANGES]
+    return account.status_changes.of_post(post_id).defer("response_html").reverse()[:MAX_STATUS_CHANGES]
 
 
 @prepared(account_id=int, forum_id=int, id=int, author_id=int)

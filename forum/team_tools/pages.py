@@ -130,10 +130,10 @@ class ForumTeamPage(ForumPage):
         """Return the post, locked until the transaction ends. Raise Http404 or PostInTrash."""
         return refuse_trashed(get_object_or_404(self.posts.locked(), id=id))
 
-    def write_post(self, post: Post, data: dict[str, object]) -> None:
-        """Validate the values as the Account API does, and write them. The caller must have locked the post."""
+    def write_post(self, post: Post, data: dict[str, object], **options: bool) -> None:
+        """Validate the values as the Account API does, and write them with the options of `Post.write`. The caller must have locked the post."""
         serializer = PostSerializer(post, data=data, context=serializer_context(self.request), partial=True)
-        post.write(serializer.read(), by=self.request.user)
+        post.write(serializer.read(), by=self.request.user, **options)
 
     def read_query(self) -> str:
         """Return the text of the search. A search by GET counts against the limit of searches; a POST request was counted before."""
@@ -192,7 +192,7 @@ class PostStatusForm(Form):
         label=gettext_lazy("Official response"),
         required=False,
         max_length=MAX_TEXT_LENGTH,
-        help_text=gettext_lazy("Shown above the comments. You can use Markdown. Empty it to withdraw the response."),
+        help_text=gettext_lazy("Correct it here, or empty it to withdraw it. A new one is written above the comments."),
         widget=forms.Textarea(attrs={"rows": 6}),
     )
     # The digest of the response when the form was opened.
@@ -360,7 +360,7 @@ class ToolsPage(ResubmittableTeamPage):
         def act() -> None:
             locked = self.lock(id)
             if changes := form.changes(locked):
-                self.write_post(locked, changes)
+                self.write_post(locked, changes, corrects_answer=bool(locked.response))
 
         try:
             is_saved = form.is_valid() and self.submit_form(form, act)

@@ -20,7 +20,6 @@ from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.mail.sending import single_line, supported_language
 from accounts.sign_in.pages.email_links import render_invalid_link
-from accounts.statuses.models import status_name
 from core.db.transactions import in_transaction
 from core.error_responses import error_response
 from core.errors import FieldErrors, Throttled
@@ -43,6 +42,7 @@ from team.mailings.sending import (
     read_unsubscribe_token,
     request_test,
     start_message,
+    suggest_texts,
     unsubscribe,
 )
 from team.menu.pages import TeamPage, TeamRequest
@@ -91,7 +91,7 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
     def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
         post = self.find(id)
         if not self.draft_id:
-            return self.show_form(post, MessageForm(initial=self.suggested_values(post)))
+            return self.show_form(post, MessageForm(initial=suggest_texts(post) | {"among": Among.ALL}))
         drafts = accessible_messages(request).filter(state=Message.State.DRAFT, post_id=post.id)
         draft = drafts.filter(id=self.draft_id).values(*MessageForm.base_fields).first()
         if draft is None:
@@ -103,21 +103,6 @@ class NewMessagePage(CreatingPage, ForumTeamPage):
     def draft_id(self) -> int | None:
         """The id of the draft that the form edits."""
         return parse_id(self.request.POST.get("draft") or self.request.GET.get("draft") or "")
-
-    def suggested_values(self, post: Post) -> dict[str, object]:
-        """Return the values of a new form: a text about the suggestion in the language of the account."""
-        with translation.override(supported_language(self.request.account.language)):
-            values = {"title": single_line(post.title), "status": status_name(post.status)}
-            paragraphs = [
-                _("Hello %(name)s,") % {"name": PLACEHOLDER},
-                _("there is news about “%(title)s”. Its status is now: %(status)s.") % values,
-                post.response or "",
-            ]
-            subject = _("News about “%(title)s”") % values
-        if len(subject) > MAX_SUBJECT_LENGTH:
-            subject = f"{subject[: MAX_SUBJECT_LENGTH - 1]}…"
-        text = "\n\n".join(filter(None, paragraphs))[:MAX_TEXT_LENGTH]
-        return {"subject": subject, "text": text, "among": Among.ALL}
 
     def show_form(self, post: Post, form: MessageForm, *, is_wrong: bool = False) -> HttpResponse:
         account, user = self.request.account, self.request.user

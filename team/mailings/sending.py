@@ -31,6 +31,7 @@ from accounts.mail.sending import (
     render_blocks,
     sign_link,
 )
+from accounts.statuses.models import status_name
 from accounts.users.models import User
 from core.db import locks
 from core.db.transactions import in_transaction
@@ -43,7 +44,8 @@ from forum.notifications.emails import Sender, message_id, senders_of
 from forum.posts.models import Post
 from forum.texts.markdown import render
 from forum.texts.slugs import post_path
-from team.mailings.models import Message, MessageRecipient
+from team.mailings.audience import Among, audience_of
+from team.mailings.models import MAX_SUBJECT_LENGTH, MAX_TEXT_LENGTH, Message, MessageRecipient
 from team.timeline.models import TimelineEntry
 
 logger = logging.getLogger("rostrum.messages")
@@ -107,6 +109,37 @@ def start_message(message: Message, *, by: User, expected: int | None = None) ->
     MessageRecipient.objects.add(message, audience)
     record(account.id, "message.sent", by=by, target=message, recipients=message.total)
     defer(message.account_id, message.id)
+
+
+def suggest_texts(post: Post) -> dict[str, str]:
+    """Return the subject and the text of news about a suggestion, in the language of the account."""
+    with translation.override(mail.supported_language(post.account.language)):
+        values = {"title": mail.single_line(post.title), "status": status_name(post.status)}
+        paragraphs = [
+            _("Hello %(name)s,") % {"name": PLACEHOLDER},
+            _("there is news about “%(title)s”. Its status is now: %(status)s.") % values,
+            post.response or "",
+        ]
+        subject = _("News about “%(title)s”") % values
+    if len(subject) > MAX_SUBJECT_LENGTH:
+        subject = f"{subject[: MAX_SUBJECT_LENGTH - 1]}…"
+    return {"subject": subject, "text": "\n\n".join(filter(None, paragraphs))[:MAX_TEXT_LENGTH]}
+
+
+def count_customers(post: Post, user: User) -> int:
+    """Return the number of customers behind a suggestion who agreed to be contacted. Raise FieldError if there are too many customers."""
+    return len(audience_of(post.account, user, post.id, among=Among.ALL, include_not_asked=False).people)
+
+
+def tell_customers(post: Post, by: User) -> int:
+    """Send the response and the status to the customers behind a suggestion who agreed to be contacted. Return their number.
+
+    Raise FieldErrors if the account may send no further message now.
+    """
+    number = count_customers(post, by)
+    if number:
+        start_message(Message(account=post.account, post_id=post.id, **suggest_texts(post)), by=by)
+    return number
 
 
 def find_post(message: Message) -> Post:

@@ -35,6 +35,7 @@ from team.imports.models import Import
 from team.mailings.models import Message, MessageRecipient
 from team.mailings.sending import start_message, unsubscribe_address
 from tests.support.factories import (
+    make_answer,
     make_attachment,
     make_category,
     make_client,
@@ -217,6 +218,8 @@ class World:
         start_message(self.message, by=self.bob)
         self.draft = Message(account=self.account, post_id=self.post.id, **content)
         self.draft.write({}, by=self.bob)
+        self.answer = make_answer(self.post, self.bob, response=MARKDOWN)
+        self.reply = self.account.saved_replies.create(name=LONG_WORD[:100], text=MARKDOWN)
         recipient = MessageRecipient.objects.filter(account=self.account).first()
         recipient.write(state="sending")
         recipient.finish("failed", "rejected")
@@ -588,6 +591,9 @@ PAGES = [
     PageCase("app/draft/code", path="/app/posts/new", prepare=request_a_code_for_a_draft),
     PageCase("app/posts/new", "carol", prepare=post_a_similar_title, state="with similar posts"),
     PageCase("app/posts/<id:id>/team", "bob", path=of_post("/team?tool=status")),
+    PageCase("app/posts/<id:id>/answer", "bob", path=of_post("/answer")),
+    PageCase("app/posts/<id:id>/answers", path=of_post("/answers")),
+    PageCase("app/answers/<id:id>", "bob", path=lambda world: f"/app/answers/{world.answer.id}"),
     PageCase("app/posts/<id:id>/merge", "bob", path=of_post("/merge?q=suggestion", name="private")),
     PageCase(
         "app/posts/<id:id>/merge",
@@ -774,6 +780,10 @@ PAGES = [
     PageCase("app/account/forums/<id:id>/members", "alice", path=of_members()),
     PageCase("app/account/forums/<id:id>/members", "alice", path=of_members("?q=zzzz"), state="not found"),
     PageCase("app/account/categories", "alice"),
+    PageCase("app/account/saved_replies", "alice"),
+    PageCase(
+        "app/account/saved_replies/<id:id>", "alice", path=lambda world: f"/app/account/saved_replies/{world.reply.id}"
+    ),
     PageCase(
         "app/account/categories/<id:id>", "alice", path=lambda world: f"/app/account/categories/{world.category.id}"
     ),

@@ -1,6 +1,7 @@
 """Functions that create rows. Values that a test does not give have sensible defaults."""
 
 from collections.abc import Callable
+from datetime import timedelta
 from io import BytesIO
 from itertools import count
 from typing import Any
@@ -19,6 +20,7 @@ from crm.deals.models import Deal
 from crm.fields.models import FieldDefinition
 from crm.notes.models import Note
 from crm.user_links.models import UserLink
+from forum.answers.models import Answer
 from forum.categories.models import Category
 from forum.comments.models import Comment
 from forum.forums.models import Forum
@@ -169,6 +171,13 @@ def make_draft(user: User, post: Post, **fields) -> Message:
     message = Message(account=user.account)
     message.write({"post_id": post.id, "subject": "News", "text": "Hello {name}"} | fields, by=user)
     return message
+
+
+def make_answer(post: Post, user: User, **fields: object) -> Answer:
+    """Create an answer that is published tomorrow."""
+    answer = Answer(account=user.account, post_id=post.id)
+    answer.write({"response": "Soon.", "publish_at": timezone.now() + timedelta(days=1)} | fields, by=user)
+    return answer
 
 
 def make_message(user: User, subject: str = "") -> Message:

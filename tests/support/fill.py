@@ -24,6 +24,7 @@ from team.bulk.models import BulkChange
 from team.exports.models import Export
 from team.imports.models import Import, ImportKey
 from tests.support.factories import (
+    make_answer,
     make_attachment,
     make_category,
     make_client,
@@ -203,7 +204,11 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
     export = Export.start(account, by=owner, resource="client", query=f"q={label}", options={"language": "en"})
     message = make_message(user, f"{label} message")
     draft = make_draft(user, message.post, subject=f"{label} draft")
+    answered_post = make_post(user, f"{label} answered")
     ids = SimpleNamespace(
+        answered_post=answered_post.id,
+        answer=make_answer(answered_post, user, response=label, status_id=statuses[Status.Kind.POST].id).id,
+        saved_reply=account.saved_replies.create(name=label, text=label).id,
         attachment=make_attachment(user, "client", client, f"{label}.txt").id,
         message=draft.id,
         bulk_change=bulk_change.id,

@@ -7,6 +7,7 @@ from core.pages.base import Page
 from team.bulk.models import BulkChange
 from team.exports.models import Export
 from tests.support.factories import (
+    make_answer,
     make_attachment,
     make_category,
     make_client,
@@ -92,6 +93,8 @@ def make_rows(account, user) -> dict[str, int | str]:
         "exports": Export.start(
             account, by=user, resource="client", query=f"q={SECRET}", options={"language": "en"}
         ).id,
+        "answers": make_answer(post, user, response=SECRET).id,
+        "saved_replies": account.saved_replies.create(name=SECRET, text=SECRET).id,
         "messages": make_message(user, SECRET).id,
         "webhooks": Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{SECRET}")[0].id,
         "views": make_saved_view(user, f"{SECRET} shared view", shared=True).id,

@@ -23,7 +23,7 @@ UNRECORDED = {
     "POST app/deals/<id:id>/move.json": IN_FEED,
     "POST app/trash/<id:id>/restore.json": IN_FEED,
     "POST (<category_name:category_name>)?": IN_FEED,
-    r"[A-Z]+ app/(messages|views)(/<id:id>)?\.json": BY_AUTHOR,
+    r"[A-Z]+ app/(answers|messages|views)(/<id:id>)?\.json": BY_AUTHOR,
     "POST app/messages/<id:id>/test.json": "only the user themselves gets the test",
     "POST app/(messages|bulk_changes)/<id:id>/cancel.json": "the request of the table is a conflict",
     r"(POST|DELETE) app/attachments(/<id:id>)?.json": BY_AUTHOR,
@@ -256,6 +256,16 @@ def vote(ids):
     return {"vote": {"user_id": ids.member}}
 
 
+def answer(ids):
+    return {
+        "answer": {"post_id": ids.answered_post, "status_id": ids.post_status, "publish_at": "2030-01-07T09:00:00Z"}
+    }
+
+
+def saved_reply(ids):
+    return {"saved_reply": {"name": f"Thanks {ids.prefix}", "text": "Thank you, {name}."}}
+
+
 def post_merge(ids):
     return {"merge": {"duplicate_from_id": ids.other_post}}
 
@@ -459,6 +469,16 @@ TABLE = [
     Row("GET", "app/calendar_feed.json"),
     Row("POST", "app/calendar_feed.json", team=201),
     Row("DELETE", "app/calendar_feed.json"),
+    Row("GET", "app/answers.json"),
+    Row("POST", "app/answers.json", answer, team=201, foreign=["post_id", "status_id"]),
+    Row("GET", "app/answers/<id:id>.json"),
+    Row("PUT", "app/answers/<id:id>.json", answer, foreign=["post_id", "status_id"]),
+    Row("DELETE", "app/answers/<id:id>.json"),
+    Row("GET", "app/saved_replies.json"),
+    Row("POST", "app/saved_replies.json", saved_reply, team=201, admins_only=True),
+    Row("GET", "app/saved_replies/<id:id>.json"),
+    Row("PUT", "app/saved_replies/<id:id>.json", saved_reply, admins_only=True),
+    Row("DELETE", "app/saved_replies/<id:id>.json", admins_only=True),
     Row("GET", "app/messages.json"),
     Row("POST", "app/messages.json", message, team=201, foreign=["post_id"]),
     Row("GET", "app/messages/<id:id>.json"),

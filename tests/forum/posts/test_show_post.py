@@ -27,7 +27,7 @@ def test_it_works(acme):
     [content, response, first, second] = html.select(".prose")
     assert content.decode_contents().strip() == ("<p>So that <em>one</em> can read</p>\n<ul>\n<li>at night</li>\n</ul>")
     assert response.decode_contents().strip() == "<p>For <em>spring</em>.</p>"
-    assert html.select_one(".official .meta").text.split() == ["Bob", "Nowak", "just", "now"]
+    assert html.select_one(".official .meta").text.split() == ["Planned", "Bob", "Nowak", "just", "now"]
     assert [first.text.strip(), second.text.strip()] == ["Good idea.", "Thanks"]
     assert html.select_one(f"#comment-{comment.id} .badge").text == "Team"
     assert len(html.select(".comment .badge")) == 1

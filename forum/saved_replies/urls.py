@@ -1,0 +1,8 @@
+from django.urls import path
+
+from forum.saved_replies.pages import SavedRepliesPage, SavedReplyPage
+
+urlpatterns = [
+    path("app/account/saved_replies", SavedRepliesPage.as_view(), name="forum-settings-saved-replies"),
+    path("app/account/saved_replies/<id:id>", SavedReplyPage.as_view(), name="forum-settings-saved-reply"),
+]
