@@ -13,13 +13,14 @@ from accounts.attachments.uploading import MAX_FORM_BYTES, take_files
 from accounts.layout.forms import Form
 from accounts.statuses.models import Status, status_name
 from core.errors import Conflict, FieldErrors
-from core.pages.base import redirect
+from core.pages.base import redirect, safe_path
 from core.pages.creation import CreatingPage, Creation
 from core.pages.formatting import time_text
 from forum.answers.models import Answer, customer_news
 from forum.forums.pages.base import ForumPage
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.lists.pages.base import find_post
+from forum.lists.queries import PostQuerySet
 from forum.notifications.recipients import MAX_COUNTED, count_recipients_of_answer
 from forum.posts.models import Post
 from forum.team_tools.pages import ResubmittableTeamPage, digest
@@ -81,6 +82,17 @@ class AnswerFormPage(ResubmittableTeamPage):
     template_name = "forum/answers/answer.html"
     max_body_bytes = MAX_FORM_BYTES
 
+    @property
+    def posts(self) -> PostQuerySet:
+        """The posts of all forums of the account, because the inbox has them."""
+        return self.request.account.posts.without_tasks()
+
+    @property
+    def back(self) -> str:
+        """The path of the page that follows, such as the inbox with the next suggestion, or ""."""
+        back = self.request.POST.get("back") or self.request.GET.get("back")
+        return safe_path(self.request, back, "/") if back else ""
+
     def form_for(self, post: Post, *sent: object, **values: object) -> AnswerForm:
         try:
             customers: int | None = customer_news().count(post, self.request.user)
@@ -101,6 +113,7 @@ class AnswerFormPage(ResubmittableTeamPage):
             section="suggestions",
             post=post,
             recipients=recipients,
+            back=self.back,
             max_recipients=MAX_COUNTED,
             scheduled=list(request.account.answers.filter(post_id=post.id).scheduled().select_related("user")),
             **context,
@@ -160,7 +173,7 @@ class AnswerPage(CreatingPage, AnswerFormPage):
         if answer is None:
             return self.show(post, form)
         self.tell(answer)
-        return redirect(post_path(post.id, post.title))
+        return redirect(self.back or post_path(post.id, post.title))
 
 
 class ScheduledAnswerPage(AnswerFormPage):
@@ -169,7 +182,7 @@ class ScheduledAnswerPage(AnswerFormPage):
     actions = {"save": "save", "cancel": "cancel"}
 
     def find_answer(self, id: int, *, locked: bool = False) -> tuple[Answer, Post]:
-        """Return the answer and its post. Raise Http404 if the answer is published, or about a post of another forum."""
+        """Return the answer and its post. Raise Http404 if the answer is published, or about a post in the trash."""
         rows = self.request.account.answers.filter(published_at=None)
         answer = get_object_or_404(rows.locked() if locked else rows, id=id)
         answer.account = self.request.account

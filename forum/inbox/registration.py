@@ -1,11 +1,10 @@
-from typing import Any, cast
+from typing import Any
 
 from django.db.models import Model, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from accounts.hosts.requests import PageRequest, is_team
 from core.pages.navigation import MenuEntry, register
-from forum.forums.models import Forum
 from forum.forums.requests import has_forum
 from forum.inbox import tabs
 
@@ -17,7 +16,7 @@ def is_team_of_forum(request: PageRequest) -> bool:
 def new_suggestions(request: PageRequest) -> int | QuerySet[Model, Any]:
     """Return the new suggestions in the team's inbox, or their number, which the page of the inbox stores in the request."""
     number: int | None = getattr(request, "new_in_inbox", None)
-    return tabs.new_posts(request.account, cast(Forum, request.site).id) if number is None else number
+    return tabs.new_posts(request.account) if number is None else number
 
 
 register(

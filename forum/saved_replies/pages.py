@@ -1,8 +1,8 @@
-"""The account settings for saved replies."""
+"""The account settings for saved replies, and the menu that inserts one."""
 
 from django import forms
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -13,8 +13,13 @@ from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, write_row
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
+from forum.forums.requests import ForumUserRequest
 from forum.saved_replies.api import SavedReplySerializer
 from forum.saved_replies.models import SavedReply
+from forum.team_tools.pages import ForumTeamPage
+
+# The text fields that have the menu, by their ids.
+FIELDS = ("answer-response", "comment-content", "pane-reason")
 
 
 class SavedReplyForm(Form):
@@ -83,3 +88,19 @@ class SavedReplyPage(SettingsPage):
         row = self.find(id)
         self.perform(row.delete, success_message=_("%(name)s is deleted.") % {"name": row.name})
         return redirect("forum-settings-saved-replies")
+
+
+class SavedRepliesPart(ForumTeamPage):
+    """The menu of saved replies about a suggestion, for the text field that the parameter `field` names."""
+
+    def get(self, request: ForumUserRequest, id: int) -> HttpResponse:
+        posts = request.account.posts.live().without_tasks().filter(id=id)
+        title, name, login = get_object_or_404(posts.values_list("title", "user__name", "user__login"))
+        replies = [
+            (reply.name, reply.text.replace("{name}", name or login).replace("{title}", title))
+            for reply in request.account.saved_replies.order_by("name_key")
+        ]
+        field_id = request.GET.get("field", "")
+        if field_id not in FIELDS:
+            raise Http404
+        return self.render("forum/saved_replies/menu.html", replies=replies, field_id=field_id)

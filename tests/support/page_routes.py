@@ -94,7 +94,7 @@ def make_rows(account, user) -> dict[str, int | str]:
             account, by=user, resource="client", query=f"q={SECRET}", options={"language": "en"}
         ).id,
         "answers": make_answer(post, user, response=SECRET).id,
-        "saved_replies": account.saved_replies.create(name=SECRET, text=SECRET).id,
+        "saved_replies": account.saved_replies.create(name=f"{SECRET} reply", text=SECRET).id,
         "messages": make_message(user, SECRET).id,
         "webhooks": Endpoint.objects.all().add(account, url=f"https://hooks.example.com/{SECRET}")[0].id,
         "views": make_saved_view(user, f"{SECRET} shared view", shared=True).id,

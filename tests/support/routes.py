@@ -257,9 +257,8 @@ def vote(ids):
 
 
 def answer(ids):
-    return {
-        "answer": {"post_id": ids.answered_post, "status_id": ids.post_status, "publish_at": "2030-01-07T09:00:00Z"}
-    }
+    values = {"post_id": ids.answered_post, "status_id": ids.post_status, "response": "Soon."}
+    return {"answer": values | {"publish_at": "2030-01-07T09:00:00Z"}}
 
 
 def saved_reply(ids):

@@ -130,6 +130,18 @@ function addToolbars(root) {
     });
   }
 }
+
+// A menu whose choice is inserted into a text field.
+document.addEventListener("change", (event) => {
+  const field = document.getElementById(event.target.dataset?.insertInto ?? "");
+  if (!field || !event.target.value) return;
+  const { selectionStart: start, selectionEnd: end } = field;
+  field.setRangeText(event.target.value, start, end, "end");
+  event.target.value = "";
+  field.dispatchEvent(new Event("input", { bubbles: true }));
+  field.focus();
+});
+
 document.addEventListener("DOMContentLoaded", () => addToolbars(document));
 document.addEventListener("htmx:load", (event) => addToolbars(event.detail.elt));
 

@@ -18,14 +18,14 @@ from forum.comments.pages import EditCommentForm
 from forum.content_reports.models import ContentReport, digest_of
 from forum.forums.requests import ForumUserRequest
 from forum.inbox import tabs as inbox
-from forum.inbox.pages.inbox import links_of_tabs
+from forum.inbox.pages.inbox import InboxBase
 from forum.posts.models import Post
 from forum.posts.pages import EditPostForm
-from forum.team_tools.pages import ForumTeamPage, PostInTrash
+from forum.team_tools.pages import PostInTrash
 from forum.texts.markdown import render
 
 
-class ModerationPage(ForumTeamPage):
+class ModerationPage(InboxBase):
     """The queue, oldest first. The page of a post submits its buttons to this page too; with `back`, the response returns to the post."""
 
     template_name = "forum/inbox/moderation.html"
@@ -35,7 +35,7 @@ class ModerationPage(ForumTeamPage):
         page = self.read_page()
         categories = request.account.categories.filter(id=OuterRef("category_id"))
         annotations: dict[str, Any] = {"nick": F("user__name"), "category_name": Subquery(categories.values("name"))}
-        posts = request.account.posts.of_forum(request.forum.id).unapproved().annotate(**annotations)
+        posts = request.account.posts.filter(forum_id__in=self.forum_ids).unapproved().annotate(**annotations)
         rows = list(posts[page.start : page.stop])
         if not rows and page.number > 1:
             # All posts of the last page have been approved or rejected.
@@ -43,8 +43,15 @@ class ModerationPage(ForumTeamPage):
         more = len(rows) > page.size
         for post in rows:
             post.content_html = post.content_html or render(post.content)
-        comments = inbox.waiting_comments(request.account, request.forum.id) if page.number == 1 else []
-        return self.render(section="inbox", posts=rows[: page.size], waiting_comments=comments, page=page, more=more)
+        comments = inbox.waiting_comments(request.account, self.forum_ids) if page.number == 1 else []
+        return self.render(
+            section="inbox",
+            url_of=self.url_of,
+            posts=rows[: page.size],
+            waiting_comments=comments,
+            page=page,
+            more=more,
+        )
 
     @property
     def row_id(self) -> int:
@@ -164,21 +171,22 @@ class ReportedText:
         return self.number - len(self.reports)
 
 
-class ReportedPage(ForumTeamPage):
+class ReportedPage(InboxBase):
     """The tab of the inbox with the reported texts, oldest report first. The team keeps or deletes each of them."""
 
     template_name = "forum/inbox/reported.html"
     actions = {"keep": "keep", "delete": "delete"}
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
-        counts = inbox.counts(request.account, request.forum.id, request.user)
-        request.new_in_inbox = counts["new"]  # type: ignore[attr-defined]  # read by the menu
-        return self.render(section="inbox", tab="reported", tabs=links_of_tabs(counts), texts=self.texts())
+        counts = inbox.counts(request.account, self.forum_ids, request.user)
+        if not self.forum_parameter:
+            request.new_in_inbox = counts["new"]  # type: ignore[attr-defined]  # read by the menu
+        return self.render(**self.context_of_tabs("reported", counts), texts=self.texts())
 
     def texts(self) -> list[ReportedText]:
-        account, forum_id = self.request.account, self.request.forum.id
-        posts = {row.id: ReportedText(row) for row in inbox.reported_posts(account, forum_id)}
-        comments = {row.id: ReportedText(row) for row in inbox.reported_comments(account, forum_id)}
+        account = self.request.account
+        posts = {row.id: ReportedText(row) for row in inbox.reported_posts(account, self.forum_ids)}
+        comments = {row.id: ReportedText(row) for row in inbox.reported_comments(account, self.forum_ids)}
         reports = account.content_reports.open().filter(Q(post_id__in=list(posts)) | Q(comment_id__in=list(comments)))
         for post_id, comment_id, reason, number in reports.count_by_reason():
             text = posts[post_id] if post_id is not None else comments[comment_id]
@@ -202,7 +210,7 @@ class ReportedPage(ForumTeamPage):
 
     def decide(self, act: Callable[[Post, Comment | None], object], message: str) -> HttpResponse:
         self.perform(lambda: act(*self.lock_text()), success_message=message)
-        return redirect("forum-reported")
+        return redirect("forum-reported", query=self.forum_parameter or None)
 
     def lock_text(self) -> tuple[Post, Comment | None]:
         """Lock the post, and return it with the comment that the form names. Raise FieldError if the text was changed or deleted."""

@@ -26,7 +26,7 @@ def in_tab(acme, tab: str, user=None) -> list[str]:
 def tab_counts(page) -> dict[str, str]:
     return {
         link.get_text(" ", strip=True).rpartition(" ")[0]: link.select_one(".chip").get_text()
-        for link in page.html.select(".tabs a")
+        for link in page.html.select(".tabs a:has(.chip)")
     }
 
 
@@ -97,7 +97,7 @@ def test_the_tabs_of_a_post(acme):
     for name, (deed, _tabs) in DEEDS.items():
         post = make_post(acme.carol, responsible_id=acme.bob.id)
         deed(acme, post)
-        tabs = {tab: inbox.posts_in(tab, acme.account, post.forum_id, acme.bob) for tab in inbox.TABS}
+        tabs = {tab: inbox.posts_in(tab, acme.account, [post.forum_id], acme.bob) for tab in inbox.TABS}
         found[name] = [tab for tab, posts in tabs.items() if posts.filter(id=post.id).exists()]
     assert found == {name: tabs for name, (_deed, tabs) in DEEDS.items()}
 
@@ -134,12 +134,29 @@ def test_a_merge_answers_the_original_and_its_undo_does_not(acme, posts):
     assert in_tab(acme, "unanswered") == ["Idea 1", "Idea 2"]
 
 
-def test_it_has_only_the_suggestions_of_the_forum(acme, posts):
+def test_it_has_the_suggestions_of_all_forums_or_of_one(acme, posts):
     make_task(acme.bob)
     category = make_category(acme.account)
     make_post(acme.carol, "In another category", category_id=category.id)
-    make_post(acme.carol, "In another forum", forum_id=make_forum(acme.account).id)
-    assert in_tab(acme, "new") == ["Idea 0", "Idea 1", "Idea 2", "In another category"]
+    forum = make_forum(acme.account)
+    other = make_post(acme.carol, "In another forum", forum_id=forum.id)
+    page = acme.page(acme.bob).get(INBOX)
+    ours = ["Idea 0", "Idea 1", "Idea 2", "In another category"]
+    assert titles(page) == [*ours, "In another forum"]
+    assert forum.name in page.html.select("[data-row] .meta")[-1].text
+    assert tab_counts(page)["New"] == "5"
+    page = page.click(href=f"forum={forum.id}$")
+    assert titles(page) == ["In another forum"]
+    assert tab_counts(page)["New"] == "1"
+    # Links to another forum lead to its host. An act returns to the list of the forum.
+    pane = page.click("In another forum").html.select_one("[data-pane]")
+    assert pane.h2.a["href"].startswith("http")
+    form = page.forms["inbox"]
+    form.fields["id"][0].checked = True
+    assert went_to(form.submit("do", value="handled"), f"{INBOX}?forum={forum.id}")
+    assert fresh(other).handled_at is not None
+    assert in_tab(acme, "new") == ours
+    acme.page(acme.bob).get(f"{INBOX}?forum=999999", status=404)
 
 
 # Actions
@@ -214,7 +231,7 @@ def test_it_rejects_actions_without_a_selection_or_a_value(acme, posts):
 def test_it_rejects_values_and_suggestions_of_other_accounts(acme, other, posts):
     bob = acme.page(acme.bob)
     page = send(bob, INBOX, do="handled", id=10**6, status=422)
-    assert "There is no such suggestion in this forum." in page
+    assert "There is no such suggestion." in page
     status = other.account.statuses.create(id=9_000_001, kind="post", name="Of other")
     category = other.account.categories.create(id=9_000_002, forum_id=other.account.forums.get().id, name="Of other")
     agent = make_user(other.account, id=9_000_003, role="agent")
@@ -272,5 +289,6 @@ def test_it_takes_few_statements(acme, posts):
     form.fields["id"][0].checked = True
     response, queries = capture_queries(lambda: form.submit("do", value="handled"))
     assert response.status_code == 303
-    # The session; the forum; statuses, team and categories; for each suggestion its lock and its update; the saved views.
-    assert len(queries) == 8, queries
+    # The session; the forum and all forums; statuses, team and categories; for each suggestion its lock, its update and the change to undo;
+    # the saved views; what undoes the act.
+    assert len(queries) == 11, queries
