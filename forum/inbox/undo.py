@@ -91,7 +91,9 @@ def undo(user: User, id: int, changes: Mapping[str, list[Any]]) -> None:
     if is_merge:
         post.undo_merge(by=user)
     former = {name: before for name, (before, _after) in changes.items()}
-    values = {name: former[name] for name in ("category_id", "responsible_id", "approved", "tags") if name in former}
+    values: Values = {
+        name: former[name] for name in ("category_id", "responsible_id", "approved", "tags") if name in former
+    }
     if "status_id" in former and not is_merge:
         values["status"] = user.account.statuses.get(id=former["status_id"])
     if "closed" in former and not is_merge:

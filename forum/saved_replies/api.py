@@ -28,10 +28,9 @@ class SavedReplyViewSet(SettingsViewSet):
     model = SavedReply
     serializer_class = SavedReplySerializer
     filterset_class = SavedReplyFilters
-    ordering = ("name_key",)
 
     def get_queryset(self) -> QuerySet[SavedReply]:
-        rows: QuerySet[SavedReply] = self.account.saved_replies.all()
+        rows: QuerySet[SavedReply] = self.account.saved_replies.order_by("name_key")
         return rows
 
     def perform_destroy(self, row: SavedReply) -> None:

@@ -18,7 +18,7 @@ def test_several_suggestions_get_a_status(acme, browse):
     page.get_by_text("More actions").click()
     page.get_by_label("Status").select_option("Planned")
     page.get_by_role("button", name="Set status").click()
-    expect(messages_on(page)).to_have_text("2 suggestions have a new status.")
+    expect(messages_on(page)).to_contain_text("2 suggestions have a new status.")
 
 
 def test_the_first_suggestion_starts_in_the_upper_half_of_a_phone(acme, browse):

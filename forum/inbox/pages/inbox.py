@@ -416,7 +416,7 @@ class InboxPage(InboxBase):
                 post.trash(by=self.request.user)
             case "reject":
                 self.check_version(post)
-                form = RejectForm(self.request.POST)
+                form: RejectForm | TagsForm = RejectForm(self.request.POST)
                 if not form.is_valid():
                     raise FieldError("reason", _("is too long"), "too_long")
                 post.reject(by=self.request.user)
@@ -429,7 +429,7 @@ class InboxPage(InboxBase):
             case "merge":
                 post.merge_into(self.find_live(value or 0), by=self.request.user)
             case "category":
-                if not self.request.account.categories.filter(id=value, forum_id=post.forum_id).exists():
+                if not self.request.account.categories.filter(id=value, forum_id=post.forum_id or 0).exists():
                     raise FieldError("category", _("is in another forum"), "elsewhere")
                 self.write_post(post, {"category_id": value})
             case "status":

@@ -22,8 +22,18 @@ document.addEventListener("DOMContentLoaded", () => {
   }
   document.addEventListener("htmx:afterSwap", (event) => { if (event.target.id === "pane") mark(); });
 
-  // The pane follows the keys that move through the list.
-  const show = (row) => { if (row && row.dataset.id !== pane()?.dataset.pane) link(row).click(); };
+  // On wide screens, a link shows its suggestion beside the list, without leaving the page. The pane follows the keys that move through the list.
+  function show(row) {
+    if (row.dataset.id === pane()?.dataset.pane) return;
+    htmx.ajax("GET", link(row).href, { source: "#pane", target: "#pane" });
+    history.replaceState(history.state, "", link(row).href);
+  }
+  form.addEventListener("click", (event) => {
+    const row = event.target.closest("h2 a")?.closest("[data-row]");
+    if (!row || !isWide.matches || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+    event.preventDefault();
+    show(row);
+  });
   let pending;
   form.addEventListener("focusin", (event) => {
     const row = event.target.closest("[data-row]");

@@ -125,5 +125,5 @@ def test_an_answer_leads_to_the_next_suggestion(acme):
     page = pane_of(acme.page(acme.bob), posts[0])
     form = page.click("Answer and status").forms["answer-form"]
     form["response"] = "Soon."
-    went_to(form.submit("do"), f"{INBOX}?post={posts[1].id}")
+    went_to(form.submit(), f"{INBOX}?post={posts[1].id}")
     assert Answer.objects.get(account=acme.account).response == "Soon."
