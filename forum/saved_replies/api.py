@@ -24,7 +24,6 @@ class SavedReplyFilters(ListFilters):
 class SavedReplyViewSet(SettingsViewSet):
     """The saved replies, which admins write, by name."""
 
-    areas_to_read = ("posts",)
     model = SavedReply
     serializer_class = SavedReplySerializer
     filterset_class = SavedReplyFilters

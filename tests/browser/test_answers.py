@@ -15,7 +15,7 @@ def test_one_form_answers_and_tells_customers(acme, browse):
     page = browse(acme.bob, width=390)
     page.goto(f"/app/posts/{post.id}")
     page.get_by_role("main").get_by_role("link", name="Answer and status").click()
-    field = page.get_by_label("Official response")
+    field = page.locator("#answer").get_by_label("Official response")
     expect(field).to_be_focused()
     page.locator("#answer").get_by_label("Insert a saved reply").select_option("Thanks")
     expect(field).to_have_value("Thank you, Carol Member.")
