@@ -42,6 +42,7 @@ class ForumConfig(rooms.Room):
         "pinned": _("pin"),
         "post": _("post"),
         "report": _("report"),
+        "response": _("official response"),
         "segment": _("segment"),
         "target_is_quarter": _("quarter of the target day"),
         "target_on": _("target day"),

@@ -84,7 +84,7 @@ class Row(NamedTuple):
 
     def path(self, ids: SimpleNamespace) -> str:
         plural = f"{self.route}/".split("/")[1]
-        kind = {"statuses": "status"}.get(plural, plural.removesuffix("s"))
+        kind = {"statuses": "status", "saved_replies": "saved_reply"}.get(plural, plural.removesuffix("s"))
         path = self.route.replace("<id:id>", str(getattr(ids, kind, "")))
         return f"/{path}{self.query.format_map(vars(ids))}".replace("<category_name:category_name>", ids.category_name)
 
