@@ -1719,6 +1719,24 @@ CREATE SEQUENCE public.forum_activity_ids
     NO MAXVALUE
     CACHE 1;
 
+CREATE TABLE public.forum_answer (
+    id bigint NOT NULL,
+    post_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    status_id bigint,
+    response character varying(65536) NOT NULL,
+    silent boolean NOT NULL,
+    tell_customers boolean NOT NULL,
+    publish_at timestamp with time zone,
+    published_at timestamp with time zone,
+    customers_told integer,
+    failure character varying(255) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.forum_answer ALTER COLUMN account_id SET (n_distinct=2);
+
 CREATE TABLE public.forum_category (
     account_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -1964,6 +1982,17 @@ CREATE TABLE public.forum_proxyvote (
     CONSTRAINT proxyvote_of_client_or_contact CHECK ((((client_id IS NULL) AND (contact_id IS NOT NULL)) OR ((client_id IS NOT NULL) AND (contact_id IS NULL))))
 );
 ALTER TABLE ONLY public.forum_proxyvote ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.forum_savedreply (
+    id bigint NOT NULL,
+    name character varying(100) NOT NULL,
+    name_key text NOT NULL,
+    text character varying(10000) NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.forum_savedreply ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.forum_statuschange (
     account_id bigint NOT NULL,
@@ -2609,6 +2638,9 @@ ALTER TABLE ONLY public.accounts_formerprefix
 ALTER TABLE ONLY public.forum_activity
     ADD CONSTRAINT forum_activity_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.forum_answer
+    ADD CONSTRAINT forum_answer_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.forum_category
     ADD CONSTRAINT forum_category_pkey PRIMARY KEY (account_id, id);
 
@@ -2653,6 +2685,9 @@ ALTER TABLE ONLY public.forum_postsortkey
 
 ALTER TABLE ONLY public.forum_proxyvote
     ADD CONSTRAINT forum_proxyvote_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.forum_savedreply
+    ADD CONSTRAINT forum_savedreply_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.forum_statuschange
     ADD CONSTRAINT forum_statuschange_pkey PRIMARY KEY (account_id, id);
@@ -2707,6 +2742,9 @@ ALTER TABLE ONLY public.forum_proxyvote
 
 ALTER TABLE ONLY public.forum_proxyvote
     ADD CONSTRAINT proxyvote_contact_unique UNIQUE (account_id, post_id, contact_id);
+
+ALTER TABLE ONLY public.forum_savedreply
+    ADD CONSTRAINT savedreply_name_unique UNIQUE (account_id, name_key);
 
 ALTER TABLE ONLY public.team_savedview
     ADD CONSTRAINT savedview_name_unique UNIQUE (account_id, owner_id, resource, name);
@@ -2830,6 +2868,14 @@ CREATE INDEX activity_of_post ON public.forum_activity USING btree (account_id, 
 CREATE INDEX activity_pending ON public.forum_activity USING btree (account_id, id) WHERE (NOT announced);
 
 CREATE UNIQUE INDEX activity_reminder_unique ON public.forum_activity USING btree (account_id, post_id, scheduled_at) WHERE ((kind)::text = 'reminder'::text);
+
+CREATE INDEX answer_of_post ON public.forum_answer USING btree (account_id, post_id, id);
+
+CREATE INDEX answer_of_user ON public.forum_answer USING btree (account_id, user_id);
+
+CREATE INDEX answer_scheduled ON public.forum_answer USING btree (publish_at) WHERE (((failure)::text = ''::text) AND (published_at IS NULL));
+
+CREATE INDEX answer_with_status ON public.forum_answer USING btree (account_id, status_id) WHERE (status_id IS NOT NULL);
 
 CREATE INDEX any_post_by_creation ON public.forum_post USING btree (account_id, created_at, id) WHERE ((category_id IS NOT NULL) AND (trashed_at IS NULL));
 
@@ -3413,7 +3459,11 @@ CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON publ
 
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_userlink DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('user_link');
 
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.forum_answer DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('answer');
+
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('post', 'trashable');
+
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.forum_savedreply DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('saved_reply');
 
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.team_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
 
@@ -3465,6 +3515,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.crm_userlink FOR EACH ROW WHEN ((
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_activity FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take('public.forum_activity_ids');
 
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_answer FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_category FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_comment FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -3486,6 +3538,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.forum_notification FOR EACH ROW W
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_post FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_proxyvote FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.forum_savedreply FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.forum_statuschange FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -3834,6 +3888,18 @@ ALTER TABLE ONLY public.forum_activity
 ALTER TABLE ONLY public.forum_activity
     ADD CONSTRAINT forum_activity_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
 
+ALTER TABLE ONLY public.forum_answer
+    ADD CONSTRAINT forum_answer_account_id_e73bf1db_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.forum_answer
+    ADD CONSTRAINT forum_answer_post_id_fk FOREIGN KEY (account_id, post_id) REFERENCES public.forum_post(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.forum_answer
+    ADD CONSTRAINT forum_answer_status_id_fk FOREIGN KEY (account_id, status_id) REFERENCES public.accounts_status(account_id, id) ON DELETE SET NULL (status_id);
+
+ALTER TABLE ONLY public.forum_answer
+    ADD CONSTRAINT forum_answer_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
 ALTER TABLE ONLY public.forum_category
     ADD CONSTRAINT forum_category_account_id_6f89b6cb_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
@@ -3992,6 +4058,9 @@ ALTER TABLE ONLY public.forum_proxyvote
 
 ALTER TABLE ONLY public.forum_proxyvote
     ADD CONSTRAINT forum_proxyvote_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id);
+
+ALTER TABLE ONLY public.forum_savedreply
+    ADD CONSTRAINT forum_savedreply_account_id_5c365544_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.forum_statuschange
     ADD CONSTRAINT forum_statuschange_account_id_15a2fb87_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
