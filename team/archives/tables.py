@@ -171,9 +171,7 @@ TABLES: dict[str, ArchivedTable] = {
     "comments": ArchivedTable("forum.Comment", late=("parent_id",)),
     **plain(comment_reactions="forum.CommentReaction", comment_versions="forum.CommentVersion", votes="forum.Vote"),
     **plain(proxy_votes="forum.ProxyVote", follows="forum.Follow", status_changes="forum.StatusChange"),
-    # What waits for its time in the installation that exported it is published there.
-    "answers": ArchivedTable("forum.Answer", where="row.published_at IS NOT NULL"),
-    **plain(saved_replies="forum.SavedReply"),
+    **plain(answers="forum.Answer", saved_replies="forum.SavedReply"),
     # A draft and its file expire.
     "attachments": ArchivedTable(
         "accounts.Attachment", checks={"resource": holders.__contains__}, where="row.row_id IS NOT NULL"

@@ -217,6 +217,7 @@ def test_only_these_schemas_have_defaults():
     }
     assert with_defaults == {
         "NewAccount",
+        "NewAnswer",
         "NewClient",
         "NewComment",
         "NewContact",

@@ -612,6 +612,7 @@ PAGES = [
     PageCase("app/unsubscribe", path=World.unsubscribe_path),
     PageCase("app/inbox", "bob", prepare=select_and_show_choices),
     PageCase("app/inbox", "bob", path="/app/inbox?tab=unapproved", state="unapproved"),
+    PageCase("app/inbox", "bob", path=lambda world: f"/app/inbox?post={world.post.id}", state="with a pane"),
     PageCase("app/inbox", "alice", path="/app/inbox?tab=mine", state="empty"),
     PageCase("app/inbox", "bob", path=lambda world: f"/app/inbox?segment={world.view.id}", state="of a segment"),
     PageCase("app/inbox", "bob", state="with errors", prepare=set_no_status),

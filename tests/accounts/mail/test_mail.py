@@ -226,6 +226,7 @@ TEMPLATES = {
     "accounts/mail/sign_in_code.txt": {"code": "012345"},
     "accounts/mail/sso_changed.txt": {"change": "It is on now.", "url": "https://a/"},
     "accounts/mail/sso_domain.txt": {"domain": "a.example", "date": "1 March 2027", "url": "https://a/"},
+    "forum/inbox/rejected.txt": {"title": "A dark theme", "reason": "It is *about* something else."},
     "webhooks/failing.txt": {"host": "hooks.example", "url": "https://a/"},
     "webhooks/gone.txt": {"host": "hooks.example", "url": "https://a/"},
 }
