@@ -1,5 +1,7 @@
 """The pane of the inbox, the undo of its acts, and merging several suggestions."""
 
+from django.core import mail
+
 from forum.answers.models import Answer
 from tests.support.factories import make_post
 from tests.support.settings import token_of
@@ -83,7 +85,7 @@ def test_a_changed_suggestion_is_not_undone(acme):
     assert fresh(post).tags == ["other"]
 
 
-def test_the_author_of_a_rejected_suggestion_gets_the_reason(acme, mailoutbox):
+def test_the_author_of_a_rejected_suggestion_gets_the_reason(acme):
     acme.account.forums.update(approval=True)
     post, bob = make_post(acme.carol, "Wish", approved=False), acme.page(acme.bob)
     make_post(acme.carol, "Next", approved=False)
@@ -91,6 +93,9 @@ def test_the_author_of_a_rejected_suggestion_gets_the_reason(acme, mailoutbox):
     form["reason"] = "It is about another product."
     form.submit("do", value="reject")
     assert fresh(post).trashed_at is not None
+    [message] = mail.outbox
+    assert (message.to, message.subject) == (["carol@acme.example"], "Your suggestion at Acme is not published")
+    assert "It is about another product." in message.body
 
 
 def test_saved_replies_are_filled_in(acme):
