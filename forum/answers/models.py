@@ -54,7 +54,9 @@ class AnswerQuerySet(LockableQuerySet["Answer"]):
         return self.filter(published_at=None).order_by("publish_at", "id")
 
     def due(self) -> Self:
-        return self.scheduled().filter(failure="", publish_at__lte=timezone.now())
+        """Return the answers whose time has come, except those of closed accounts."""
+        due = self.scheduled().filter(failure="", publish_at__lte=timezone.now())
+        return due.filter(account__suspended_at=None, account__deletion_at=None)
 
 
 class Answer(TenantModel):

@@ -288,12 +288,15 @@ class InboxPage(InboxBase):
     ) -> HttpResponse:
         request = self.request
         pane = self.pane(rows[: page.size], page)
+        ids = [] if request.htmx and pane else [row["id"] for row in rows[: page.size]]
+        panels = render_row_panels("inbox", request, list({*ids, *([pane["post"].id] if pane else [])}))
+        if pane:
+            pane["panel"] = panels.get(pane["post"].id)
         if request.htmx and pane:
             return self.render("forum/inbox/pane.html", form=form, **pane)
         counts = inbox.counts(request.account, self.forum_ids, request.user)
         if not self.forum_parameter:
             request.new_in_inbox = counts["new"]  # type: ignore[attr-defined]  # read by the menu
-        panels = render_row_panels("inbox", request, [row["id"] for row in rows[: page.size]])
         for row in rows:
             row["panel"] = panels.get(row["id"])
         shows_waiting = self.tab == "unapproved" and page.number == 1

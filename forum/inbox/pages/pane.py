@@ -11,7 +11,6 @@ from django.utils.translation import gettext_lazy
 from accounts.account.models import Account
 from accounts.layout.forms import Form
 from accounts.tags.api import tags_in_use
-from core.pages.navigation import render_row_panels
 from forum.forums.requests import ForumUserRequest
 from forum.posts.models import Post
 from forum.team_tools.pages import MAX_TAGS_OFFERED
@@ -79,7 +78,6 @@ def context_of(request: ForumUserRequest, post: Post, ids: list[int], back: str)
         "goes_to": next_id or previous_id,
         "back": back,
         "similar": similar,
-        "panel": render_row_panels("inbox", request, [post.id]).get(post.id),
         "tags_form": TagsForm(initial={"tags": ", ".join(post.tags)}, auto_id="pane-%s"),
         "reject_form": RejectForm(auto_id="pane-%s"),
         "tags": [tag["name"] for tag in tags_in_use(request.user, "post")[:MAX_TAGS_OFFERED]],

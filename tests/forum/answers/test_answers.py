@@ -131,6 +131,7 @@ def test_it_works_in_json(acme):
     assert created.status_code == 201
     path = f"/app/answers/{created.json()['id']}.json"
     assert json.get("/app/answers.json", params={"published": "false"}).json() == [created.json()]
+    assert json.get(path).json() == created.json()
     published = json.put(path, json={"answer": {"publish_at": None, "status_id": planned(acme).id}}).json()
     assert published["published_at"] is not None
     assert (fresh(post).response, fresh(post).status_id) == ("Soon.", planned(acme).id)
