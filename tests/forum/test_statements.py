@@ -88,19 +88,19 @@ MEMBER = {
     "/app/profile/posts": 5,
     "/app/profile/posts?list=votes": 5,
 }
-# Also: the clients and contacts of the posts; the saved views; the numbers of the inbox and of the tasks that are due.
+# Also: the clients and contacts of the posts; the saved views; all forums; the numbers of the inbox and of the tasks that are due.
 TEAM = {
     "/": 11,
     "/?kind=suggestion&order=new": 11,
     "/app/roadmap": 9,
     "/app/posts/{titled}": 11,
-    "/app/inbox": 11,
-    "/app/inbox?tab=unanswered": 11,
-    "/app/inbox?tab=mine": 11,
+    "/app/inbox": 12,
+    "/app/inbox?tab=unanswered": 12,
+    "/app/inbox?tab=mine": 12,
     # Also: the waiting comments.
-    "/app/inbox?tab=unapproved": 12,
-    "/app/inbox/reported": 9,
-    "/app/moderation": 6,
+    "/app/inbox?tab=unapproved": 13,
+    "/app/inbox/reported": 10,
+    "/app/moderation": 7,
     "/app/posts/{post}/team": 10,
     "/app/posts/{post}/merge": 5,
     "/app/posts/{post}/merge?into={match}": 9,
