@@ -1,7 +1,7 @@
 """The tenant."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from accounts.account.exchange_rates import change_base, divide
+from accounts.account.exchange_rates import ConvertedSum, change_base, convert, divide
 from accounts.audit.models import Audited
 from accounts.hosts.names import PREFIX_PATTERN
 from core.db.fields import PlainField
@@ -266,6 +266,10 @@ class Account(Audited):
         if self.inactive_member_months != former_months:
             # Members are told of the new time.
             self.users.exclude(erasure_notice_at=None).update(erasure_notice_at=None)
+
+    def convert(self, amounts: Iterable[tuple[str, Decimal]]) -> ConvertedSum:
+        """Return the sum of pairs of a currency and an amount, in the currency of the account."""
+        return convert(self.currency, self.exchange_rates, amounts)
 
     def take_euro_rates(self, day: date, values: Mapping[str, Decimal]) -> None:
         """Replace the exchange rates by those of a day, from the values of currencies in euros. Raise FieldError."""

@@ -2,6 +2,7 @@
 
 import orjson
 from django.db.models import F, Func, JSONField, Value
+from django.utils.translation import gettext_lazy as _
 
 from accounts.users.models import User
 from core.errors import FieldError
@@ -13,7 +14,7 @@ MAX_PREFERENCE_SIZE, MAX_PREFERENCES = 4000, 40
 def set_preference(user: User, key: str, value: object) -> None:
     """Store a preference. Other preferences, which another request may store at the same time, stay. Raise FieldError."""
     if len(orjson.dumps(value)) > MAX_PREFERENCE_SIZE or len({*user.preferences, key}) > MAX_PREFERENCES:
-        raise FieldError("preferences", "is too long", "too_long")
+        raise FieldError("preferences", _("is too long"), "too_long")
     stored = Func(
         F("preferences"), Value([key]), Value(value, JSONField()), function="jsonb_set", output_field=JSONField()
     )

@@ -33,13 +33,13 @@ from core.rows.values import ValuesRow
 from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
 from core.search.terms import Query
 from crm.contacts.models import ContactListMembership
+from crm.deals.stage_history import StageFilter
 from crm.fields.catalogue import Field
 from crm.fields.condition_values import BOOLEANS, OUTCOME
 from crm.fields.conditions import MAX_CONDITIONS, SEVERAL, TEXTS, Condition, Operator, QueryPurpose, Target, find_target
 from crm.fields.relations import Relation
 from team.fields.names import LINKS, OF_FORUM, RECORDS, name_of_row, name_of_user
 from team.lists.declarations import LISTS, RecordList
-from team.lists.stage_history import StageFilter
 from team.summaries.models import SUM_NAMES, revenue_of, with_revenue, with_summary
 
 # A list is counted up to this number.

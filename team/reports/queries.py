@@ -30,8 +30,8 @@ from core.db.time_limit import time_limit
 from core.errors import FieldError, FieldErrors
 from core.rows.values import ValuesRow
 from crm.deals.models import COLUMN_ID
+from crm.deals.stage_history import ENTERED, HERE, LABELS, MOVED_ON, StageFilter, entered_stages, result_of
 from team.backers.models import top_revenue
-from team.lists.stage_history import ENTERED, HERE, LABELS, MOVED_ON, StageFilter, entered_stages, result_of
 from team.reports.periods import Period, days_of
 from team.reports.tables import ColumnKind, OtherTime, ReportCell, ReportColumn, ReportRow, Table, list_path, make_row
 from team.summaries.models import Revenue

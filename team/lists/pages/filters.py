@@ -20,6 +20,7 @@ from core.pages.errors import field_message
 from core.pages.formatting import number_text
 from core.pages.number_fields import answered_text
 from core.rows.declared import FieldType
+from crm.deals.stage_history import LABELS as HISTORY_LABELS
 from crm.fields.catalogue import Field, grouped
 from crm.fields.condition_values import ME, OUTCOME, PIPELINE
 from crm.fields.conditions import SEVERAL, TEXTS, Condition, Operator, Target, operators_of
@@ -28,7 +29,6 @@ from crm.fields.periods import LABELS as PERIOD_LABELS
 from team.fields.names import LINKS, MAX_USERS, OF_FORUM, Names, people_of
 from team.lists.pages.base import RecordsPage
 from team.lists.queries import ListQuery
-from team.lists.stage_history import LABELS as HISTORY_LABELS
 
 # The choice of the form for the parameter `__empty=false`.
 FILLED = "filled"

@@ -11,4 +11,4 @@ def test_the_context_may_contain_a_variable_named_status(rf, monkeypatch):
     page, planned = base.Page(), Status(name="Planned")
     page.setup(rf.get("/"))
     page.render("forum/lists/roadmap.html", status=planned, http_status=422)
-    assert calls == [({"indexed": False, "status": planned}, 422)]
+    assert calls == [({"indexed": False, "is_of_forum": False, "status": planned}, 422)]

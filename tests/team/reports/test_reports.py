@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.statuses.models import Status
 from crm.deals.models import Deal
-from team.lists.stage_history import StageFilter
+from crm.deals.stage_history import StageFilter
 from team.reports.api import TOO_LARGE, TOO_SLOW
 from team.reports.periods import Period, next_month
 from team.reports.queries import REPORTS
