@@ -66,6 +66,14 @@ def check_rates(rates: Mapping[str, object], currency: str, *, field: str = "exc
     return dict(sorted(found.items()))
 
 
+def are_rates(value: object) -> bool:
+    """Return whether a value is one that `check_rates` returns for some currency."""
+    try:
+        return isinstance(value, dict) and check_rates(value, "") == value
+    except FieldError:
+        return False
+
+
 def change_base(rates: Mapping[str, str], former: str, currency: str) -> dict[str, str]:
     """Return the rates for another currency of the account; none if the former ones do not have that currency."""
     if currency not in rates:

@@ -11,6 +11,15 @@ from core.errors import FieldError
 MAX_PREFERENCE_SIZE, MAX_PREFERENCES = 4000, 40
 
 
+def are_preferences(value: object) -> bool:
+    """Return whether a value has the limits of the preferences of a user."""
+    return (
+        isinstance(value, dict)
+        and len(value) <= MAX_PREFERENCES
+        and all(len(orjson.dumps(each)) <= MAX_PREFERENCE_SIZE for each in value.values())
+    )
+
+
 def set_preference(user: User, key: str, value: object) -> None:
     """Store a preference. Other preferences, which another request may store at the same time, stay. Raise FieldError."""
     if len(orjson.dumps(value)) > MAX_PREFERENCE_SIZE or len({*user.preferences, key}) > MAX_PREFERENCES:

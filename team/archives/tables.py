@@ -14,9 +14,11 @@ from django.apps import apps
 from django.conf import settings
 from django.db import models
 
+from accounts.account.exchange_rates import are_rates
 from accounts.account.models import Account
 from accounts.attachments.holders import holders
 from accounts.users.models import User
+from accounts.users.preferences import are_preferences
 from core.db.fields import AnyField
 from core.db.tenancy import FoldedField
 from core.rows.declared import DeclaredField
@@ -135,6 +137,7 @@ TABLES: dict[str, ArchivedTable] = {
             **OF_READER,
             "trash_days": Account.keeps_in_trash,
             "inactive_member_months": Account.keeps_inactive_members,
+            "exchange_rates": are_rates,
         },
     ),
     # The bytes are in the files `files/<id>`. A file that expires belongs to a task of this installation.
@@ -145,7 +148,11 @@ TABLES: dict[str, ArchivedTable] = {
         "accounts.User",
         {SECRET: "password second_factor_at", NOTIFIED: "unread_notifications erasure_notice_at"},
         replaced={"role": {"owner": "admin"}},
-        checks={**OF_READER, "login": lambda login: re.fullmatch(User.LOGIN_PATTERN, login) is not None},
+        checks={
+            **OF_READER,
+            "login": lambda login: re.fullmatch(User.LOGIN_PATTERN, login) is not None,
+            "preferences": are_preferences,
+        },
     ),
     **plain(pipelines="accounts.Pipeline", statuses="accounts.Status", tags="accounts.Tag"),
     **plain(field_definitions="crm.FieldDefinition", views="team.SavedView"),

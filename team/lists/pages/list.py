@@ -142,6 +142,7 @@ class RecordListPage(FilteredPage):
         keys = [(("j", "k"), _("Next and previous entry")), (("Enter",), _("Open the entry"))]
         if self.declaration.resource in ACTIONS:
             keys.append((("x",), _("Select the entry")))
+            keys.append((("b",), _("Go to the changes of the selected entries")))
         if self.declaration.is_editable:
             keys += [(("←", "→"), _("Previous and next value of the entry")), (("e",), _("Change the value"))]
         return keys

@@ -70,6 +70,11 @@ document.addEventListener("DOMContentLoaded", () => {
     link: (row) => row.querySelector("th a"),
     keys: {
       e: (row) => edit(document.activeElement.closest("td:not(.pick)") ?? row?.querySelector("td:has(a.change)")),
+      b: () => {
+        const all = document.querySelector("[data-selection]:not([hidden]) [name=all]");
+        if (!all) return false;
+        all.focus();
+      },
       ArrowRight: step(1),
       ArrowLeft: step(-1),
     },

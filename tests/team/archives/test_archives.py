@@ -130,7 +130,7 @@ exchange_rates exchange_rates_on takes_euro_rates
 """
 USER_COLUMNS = """
 id last_login login email name role group_id notification shows_votes description www language time_zone delivery digest_hour digest_weekday
-notify_new_posts notify_sign_ups bounces bounced_at shortcuts asks_name is_active blocked_at erased_at created_at updated_at
+notify_new_posts notify_sign_ups bounces bounced_at shortcuts preferences asks_name is_active blocked_at erased_at created_at updated_at
 """
 
 
