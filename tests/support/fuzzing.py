@@ -603,11 +603,24 @@ class RequestFixer:
         elif "{" in case.path:
             is_task = self.is_task(case)
         if is_task:
-            fields = {name: value for name, value in fields.items() if name not in ("category_id", "forum_id")}
+            of_suggestions = ("category_id", "forum_id", "target_on", "target_is_quarter")
+            fields = {name: value for name, value in fields.items() if name not in of_suggestions}
         # A new post has an author of the account, and a time in the past.
         if "{" not in case.path:
             fields = {name: value for name, value in fields.items() if name not in ("user_id", "created_at")}
         return self.round_numbers(fields)
+
+    def fix_comment_fields(self, case, fields: dict) -> dict:
+        # A reply is to a comment of the same post.
+        return {name: value for name, value in fields.items() if name != "parent_id"}
+
+    def fix_reaction_fields(self, case, fields: dict) -> dict:
+        account = self.world.account
+        post = account.posts.filter(id=id).first() if isinstance(id := case.path_parameters["id"], int) else None
+        if post is not None:
+            comment = account.comments.filter(post_id=post.id).first() or make_comment(post, self.world.alice)
+            fields["comment_id"] = comment.id
+        return fields
 
     def is_task(self, case) -> bool:
         return case.path_parameters["id"] in self.world.ids.get("task", ())
