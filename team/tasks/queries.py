@@ -103,13 +103,18 @@ def ids_by_group(rows: QuerySet[Post], bounds: Bounds) -> dict[str, list[int]]:
     return ids
 
 
-def items(account: Account, user: User, ids: Iterable[int]) -> dict[int, ValuesRow]:
-    """Return what lists show of tasks, by id. A client, contact or deal that the user may not access has no name."""
+def items(account: Account, user: User, ids: Iterable[int] | QuerySet[Model, Any]) -> dict[int, ValuesRow]:
+    """Return what lists show of tasks, by id. A client, contact or deal that the user may not access has no name.
+
+    `ids` may be a query for them, which is then a part of the statement.
+    """
     names = {
         f"{link}_name": name_of_row(getattr(account, relation).live().accessible_to(user), f"{link}_id")
         for link, relation in LINKS.items()
     }
-    rows = account.posts.filter(id__in=list(ids)).values(*COLUMNS, responsible=name_of_user("responsible_id"), **names)
+    rows = account.posts.filter(id__in=ids if isinstance(ids, QuerySet) else list(ids)).values(
+        *COLUMNS, responsible=name_of_user("responsible_id"), **names
+    )
     return {row["id"]: row | {"is_late": is_late(row)} for row in rows}
 
 

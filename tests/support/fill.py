@@ -107,6 +107,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         ContentReport.objects.file(row, by=make_user(account), reason="other", note=f"{label} note of a report")
         ContentReport.objects.dismiss(row)
     account.follows.create(post_id=post.id, user_id=user.id, is_following=True)
+    goal = account.goals.create(user_id=user.id, target=5)
     account.calendar_feeds.create(user_id=user.id, digest=digest_of(label))
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
     task = make_task(user, f"{label} task", client_id=client.id)
@@ -225,6 +226,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         post=post.id,
         task=task.id,
         group=group.id,
+        goal=goal.id,
         pipeline=account.pipelines.create(name=f"{label} pipeline", position=2).id,
         status=account.statuses.create(kind=Status.Kind.POST, code=f"{label} spare", name=f"{label} spare").id,
         trash=trashed.id,

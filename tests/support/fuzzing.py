@@ -95,6 +95,7 @@ class World:
             "status": lambda: account.statuses.create(**{"kind": "deal", "code": name, "name": name, **values}),
             "pipeline": lambda: account.pipelines.create(name=name, position=2),
             "group": lambda: account.user_groups.create(name=name),
+            "goal": lambda: account.goals.create(user_id=make_user(account, role="agent").id, target=5),
             "field_definition": lambda: make_field_definition(account),
             "member": lambda: make_user(account),
             "user_link": lambda: make_user_link(alice, make_user(account), client_id=self.one("client", 0)),
@@ -184,6 +185,7 @@ REFERENCES = {
     "deal_id": "deal",
     "pipeline_id": "pipeline",
     "group_id": "group",
+    "user_id": "user",
 }
 # The import that an action needs.
 IMPORT_ACTIONS = {"start": "import", "cancel": "running_import", "undo": "started_import"}

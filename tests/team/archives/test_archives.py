@@ -124,11 +124,12 @@ def test_each_table_of_an_account_is_declared(db):
 
 
 ACCOUNT_COLUMNS = """
-name initial_module time_zone language currency agents_see confirms_user_links link_guests_by_email won_reasons lost_reasons trash_days inactive_member_months
+name initial_module time_zone language currency country agents_see confirms_user_links link_guests_by_email won_reasons lost_reasons trash_days inactive_member_months
+exchange_rates exchange_rates_on takes_euro_rates start_page
 """
 USER_COLUMNS = """
 id last_login login email name role group_id notification shows_votes description www language time_zone delivery digest_hour digest_weekday
-notify_new_posts notify_sign_ups bounces bounced_at shortcuts asks_name is_active blocked_at erased_at created_at updated_at
+notify_new_posts notify_sign_ups bounces bounced_at shortcuts preferences asks_name is_active blocked_at erased_at created_at updated_at
 """
 
 
