@@ -4,7 +4,8 @@ The language of a page says how its words are written. The region of its reader 
 begins: English is written differently in London and in New York.
 """
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from datetime import date, timedelta
 from functools import cache
@@ -34,9 +35,14 @@ def is_country(code: str) -> bool:
     return code in country_names("en")
 
 
-def activate_region(country: str) -> None:
-    """Write dates and numbers of the current request as readers in the country do."""
-    _region.set(country)
+@contextmanager
+def override_region(country: str) -> Iterator[None]:
+    """Write dates and numbers in the block as readers in the country do. "" stands for the formats of the language."""
+    token = _region.set(country)
+    try:
+        yield
+    finally:
+        _region.reset(token)
 
 
 def format_locale() -> str:
@@ -70,6 +76,6 @@ def first_weekday_of(country: str) -> int:
     return MONDAY
 
 
-def first_of_week(day: date) -> date:
-    """Return the first day of the week of a day, for the reader of the current page."""
-    return day - timedelta(days=(day.weekday() - first_weekday()) % 7)
+def first_of_week(day: date, weekday: int) -> date:
+    """Return the first day of the week of a day, if weeks begin on a day of the week."""
+    return day - timedelta(days=(day.weekday() - weekday) % 7)

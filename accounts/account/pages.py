@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account.exchange_rates import RatesUnavailable, check_rates, fetch_euro_rates
 from accounts.account.models import Account, Branding
 from accounts.hosts.requests import PageRequest, UserRequest
-from accounts.layout.forms import ColorInput, Form, LongSelect, time_zone_choices
+from accounts.layout.forms import ColorInput, Form, LongSelect, TimeZoneField
 from accounts.layout.settings import SettingsPage
 from core.numbers import CURRENCIES
 from core.pages.base import Page, redirect
@@ -26,7 +26,7 @@ from core.regions import country_names
 
 class AccountForm(Form):
     name = forms.CharField(label=_("Name"), max_length=255)
-    time_zone = forms.ChoiceField(
+    time_zone = TimeZoneField(
         label=_("Time zone"),
         help_text=_("Times are shown in it, here and to programs. Everyone can choose another one in their profile."),
     )
@@ -68,11 +68,6 @@ class AccountForm(Form):
 
     def __init__(self, data: QueryDict | None = None, *, account: Account) -> None:
         super().__init__(data, initial={name: getattr(account, name) for name in self.base_fields})
-        choices = list(time_zone_choices())
-        # Keep a time zone that was set by other means and is not among the choices.
-        if account.time_zone not in dict(choices):
-            choices.insert(0, (account.time_zone, account.time_zone))
-        self.set_choices("time_zone", choices)
         self.set_choices("start_page", start_page_choices())
         self.set_choices(
             "country", [("", gettext("As the language does it")), *country_names(get_language() or "en").items()]

@@ -22,6 +22,7 @@ from accounts.hosts.requests import PageRequest
 from core.http.throttling import HOUR, client_address_of
 from core.jobs.registry import PermanentError, RetryDelays, job, register_queue
 from core.limits.rate_limits import hashed_key, hit
+from core.regions import override_region
 from core.rows.trimmed import fold_email
 from core.sealing import SealError, seal, unseal
 
@@ -111,7 +112,8 @@ class Email:
         )
 
     def render(self, look: Look | None = None) -> tuple[str, str, str]:
-        with translation.override(supported_language(self.language)):
+        # The recipient may have other formats than the sender of the request.
+        with translation.override(supported_language(self.language)), override_region(""):
             context = {"sender": self.sender, "to": self.to, **self.context}
             content = render_to_string(self.template, context)
             first_line, _newline, text = content.strip().partition("\n")

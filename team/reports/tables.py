@@ -10,13 +10,12 @@ from urllib.parse import urlencode
 
 from django.db.models import TextChoices
 from django.urls import reverse
-from django.utils import formats
 from django.utils.functional import Promise
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.pages.formatting import amount_text, number_text
+from core.pages.formatting import amount_text, date_text, number_text
 
 Value = str | int | float | Decimal | date | None
 
@@ -124,7 +123,7 @@ def text_of(value: Value, column: ReportColumn, currency: str) -> str:
     if value is None or value == "":
         return ""
     if isinstance(value, date):
-        return formats.date_format(value, "YEAR_MONTH_FORMAT")
+        return date_text(value, "YEAR_MONTH_FORMAT")
     if isinstance(value, str):
         return str(OtherTime(value).label) if column.kind == ColumnKind.MONTH else value
     if column.kind == ColumnKind.SHARE:

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.account.models import Account
 from accounts.users.models import User
+from core.regions import first_of_week, first_weekday
 from core.rows.values import ValuesRow
 from forum.inbox.tabs import MAX_COUNT
 from forum.lists.queries import PostQuerySet
@@ -47,20 +48,21 @@ class Bounds:
     today: datetime
     tomorrow: datetime
     # The beginning of the next week.
-    monday: datetime
+    next_week: datetime
 
     @classmethod
     def now(cls) -> "Bounds":
         today = timezone.localdate()
-        return cls(*(start_of(today + timedelta(days=days)) for days in (0, 1, 7 - today.weekday())))
+        next_week = first_of_week(today, first_weekday()) + timedelta(days=7)
+        return cls(start_of(today), start_of(today + timedelta(days=1)), start_of(next_week))
 
     def condition(self, group: str) -> Q:
         """Return the condition on `scheduled_at` for a group."""
         return {
             "overdue": Q(scheduled_at__lt=self.today),
             "today": Q(scheduled_at__gte=self.today, scheduled_at__lt=self.tomorrow),
-            "week": Q(scheduled_at__gte=self.tomorrow, scheduled_at__lt=self.monday),
-            "later": Q(scheduled_at__gte=max(self.tomorrow, self.monday)),
+            "week": Q(scheduled_at__gte=self.tomorrow, scheduled_at__lt=self.next_week),
+            "later": Q(scheduled_at__gte=max(self.tomorrow, self.next_week)),
             "none": Q(scheduled_at=None),
         }[group]
 

@@ -411,6 +411,9 @@ class RequestFixer:
 
     fix_group_fields = fix_pipeline_fields
 
+    def fix_goal_fields(self, case, fields: dict) -> dict:
+        return fields
+
     def fix_user_link_fields(self, case, fields: dict) -> dict:
         for name in ("user_id", "client_id", "contact_id"):
             fields.pop(name, None)

@@ -23,6 +23,7 @@ from core.api.routing import path_with_id
 from core.error_responses import throttled, unavailable
 from core.errors import Throttled
 from core.pages.base import base_url, redirect
+from core.regions import first_of_week, first_weekday
 from core.rows.values import ValuesRow
 from team.menu.pages import TeamRequest
 from team.tasks.models import CalendarFeed
@@ -59,7 +60,7 @@ class CalendarPage(TaskActions):
         request, today = self.request, timezone.localdate()
         month = month_of(request.GET.get("month"), today)
         next_month = (month + timedelta(days=32)).replace(day=1)
-        first = month - timedelta(days=month.weekday())
+        first = first_of_week(month, first_weekday())
         days = [first + timedelta(days=number) for number in range((next_month - first).days)]
         days += [days[-1] + timedelta(days=number + 1) for number in range(-len(days) % 7)]
         who, responsible, people = self.read_responsible()
