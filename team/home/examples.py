@@ -71,7 +71,9 @@ def make_examples(account: Account, user: User) -> Iterator[Any]:
         yield from (client, contact, deal)
     category = account.categories.order_by("id").first()
     titles = (_("Example: a dark theme"), _("Example: remember my last search"))
-    for title in titles if category else ():
+    if category is None:
+        return
+    for title in titles:
         post = Post(account=account, forum_id=category.forum_id, category_id=category.id, agent="")
         post.write({"title": title, "content": _("This suggestion is an example.")}, by=user)
         yield post

@@ -690,6 +690,7 @@ PAGES = [
     ),
     PageCase("app/reports", "bob"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/results"),
+    PageCase("app/reports/<slug:name>", "bob", path="/app/reports/reasons?step=week", state="of reasons"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/suggestions", state="of suggestions"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/people?from=x", status=422, state="with errors"),
     PageCase("app/contact_lists", "bob"),
