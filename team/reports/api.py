@@ -57,7 +57,7 @@ class ReportViewSet(TeamViewSet):
     def represent_totals(self, table: Table) -> dict[str, object]:
         """Return the sums of the columns per currency, and those of amounts in the currency of the account."""
         by_currency = []
-        for currency in table.currencies or [""]:
+        for currency in table.currencies if table.currency_position is not None else [""]:
             rows = [row for row in table.rows if table.currency_of(row) == currency]
             sums = zip(table.columns, table.totals_of(rows), strict=True)
             own = {"currency": currency} if currency else {}
@@ -68,13 +68,15 @@ class ReportViewSet(TeamViewSet):
 
 # The OpenAPI document, as far as views and serializers do not tell it
 MONTH: JSONSchema = {"type": "string", "pattern": "^2[01][0-9]{2}-(0[1-9]|1[0-2])$"}
-QUARTER: JSONSchema = {"type": "string", "pattern": "^2[01][0-9]{2}-Q[1-4]$"}
+# A period may begin before the year 2000, if only its end is given.
+SHOWN_MONTH: JSONSchema = {"type": "string", "pattern": "^[12][0-9]{3}-(0[1-9]|1[0-2])$"}
+QUARTER: JSONSchema = {"type": "string", "pattern": "^[12][0-9]{3}-Q[1-4]$"}
 SUMMED = (ColumnKind.COUNT, ColumnKind.MONEY)
 DURATION = {"type": ["number", "null"], "minimum": 0}
 # The schema and an example of a column of each kind.
 COLUMNS = {
     ColumnKind.TEXT: (or_null(NAME), "EUR"),
-    ColumnKind.MONTH: ({"anyOf": [MONTH, QUARTER, DATE, one_of(OtherTime.values)]}, "2026-11"),
+    ColumnKind.MONTH: ({"anyOf": [SHOWN_MONTH, QUARTER, DATE, one_of(OtherTime.values)]}, "2026-11"),
     ColumnKind.COUNT: (COUNT, 2),
     ColumnKind.MONEY: (NUMBER, 149.9),
     ColumnKind.SHARE: ({**DURATION, "maximum": 1}, 0.25),
@@ -111,7 +113,10 @@ for report in REPORTS.values():
     QUERY_PARAMETERS[key] = {name: schema_of.get(name, ID_OR_ZERO) for name in report.parameters}
     if report.has_step:
         names = (*names, "step")
-    fixed = {"report": {"type": "string", "const": report.name}, **{name: schema_of[name] for name in names}}
+    fixed = {
+        "report": {"type": "string", "const": report.name},
+        **{name: SHOWN_MONTH if name in ("from", "to") else schema_of[name] for name in names},
+    }
     sums = {column.name: COLUMNS[column.kind][0] for column in report.columns if column.kind in SUMMED}
     amounts = {column.name: NUMBER for column in report.columns if column.kind == ColumnKind.MONEY}
     of_currency = {"currency": NAME} if amounts else {}

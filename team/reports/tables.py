@@ -202,6 +202,8 @@ class BarGroup:
     # What is shown and read while the group has the focus: the values, and these with their names.
     values: str
     title: str
+    # The left edge of the group, whose whole width is the target of the pointer.
+    left: int
 
 
 @dataclass(frozen=True)
@@ -212,6 +214,7 @@ class Chart:
     base: int
     label_y: int
     left: int
+    group_width: int
     groups: list[BarGroup]
     # The y and the label of each horizontal line of the scale.
     lines: list[tuple[int, str]]
@@ -263,6 +266,7 @@ def chart_of(table: Table, rows: Sequence[ReportRow], goal: Decimal | None = Non
                 bars=bars,
                 values=" / ".join(values),
                 title=f"{label}: {', '.join(named)}",
+                left=LEFT + number * group_width,
             )
         )
     lines = [(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)]
@@ -272,6 +276,7 @@ def chart_of(table: Table, rows: Sequence[ReportRow], goal: Decimal | None = Non
         base=TOP + HEIGHT,
         label_y=TOP + HEIGHT + 20,
         left=LEFT,
+        group_width=group_width,
         groups=groups,
         lines=lines,
         legend=[(number, table.columns[position].label) for number, position in enumerate(positions, start=1)],

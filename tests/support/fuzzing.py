@@ -293,6 +293,8 @@ class RequestFixer:
             self.fix_board(parameters)
         if case.path.startswith("/app/reports/"):
             self.fix_period(parameters)
+            # The world has no saved view of deals.
+            parameters.pop("view", None)
         if not is_blank(parameters.get("segment")):
             parameters["segment"] = self.world.one("view", parameters["segment"])
         if case.path.startswith("/app/trash/"):
