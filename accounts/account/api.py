@@ -29,7 +29,7 @@ from core.openapi.operations import BODIES, RESPONSES
 from core.openapi.schema import JSONOperationSchema
 from core.openapi.values import NAME, JSONSchema, object_of
 from core.pages.navigation import start_page_choices
-from core.regions import country_names
+from core.pages.regions import country_names
 
 
 class ExchangeRatesField(WireField):

@@ -21,7 +21,7 @@ from core.pages.base import Page, redirect
 from core.pages.formatting import date_text, number_text
 from core.pages.navigation import start_page_choices
 from core.pages.number_fields import TypedNumberField
-from core.regions import country_names
+from core.pages.regions import country_names
 
 
 class AccountForm(Form):

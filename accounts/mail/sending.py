@@ -22,7 +22,7 @@ from accounts.hosts.requests import PageRequest
 from core.http.throttling import HOUR, client_address_of
 from core.jobs.registry import PermanentError, RetryDelays, job, register_queue
 from core.limits.rate_limits import hashed_key, hit
-from core.regions import override_region
+from core.pages.regions import override_region
 from core.rows.trimmed import fold_email
 from core.sealing import SealError, seal, unseal
 

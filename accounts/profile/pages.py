@@ -44,7 +44,7 @@ from core.errors import Throttled
 from core.http.throttling import count_from_address
 from core.pages.base import Page, redirect, referring_path
 from core.pages.formatting import REGION_PREFERENCE
-from core.regions import country_names
+from core.pages.regions import country_names
 from core.rows.trimmed import fold_email
 
 # The purpose of the links that confirm an e-mail address.

@@ -23,7 +23,7 @@ from core.http.formats import expects_html
 from core.http.throttling import client_address_of
 from core.limits.request_shares import hold_share
 from core.pages.formatting import language_of, region_of
-from core.regions import override_region
+from core.pages.regions import override_region
 
 
 class PagesMiddleware:

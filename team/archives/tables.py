@@ -20,7 +20,7 @@ from accounts.users.models import User
 from core.db.fields import AnyField
 from core.db.tenancy import FoldedField
 from core.pages.navigation import start_page_choices
-from core.regions import is_country
+from core.pages.regions import is_country
 from core.rows.declared import DeclaredField
 from crm.clients.models import Client
 from crm.contacts.models import Contact

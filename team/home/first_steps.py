@@ -21,7 +21,7 @@ PREFERENCE = "first_steps"
 
 
 @dataclass(frozen=True)
-class Step:
+class FirstStep:
     name: str
     label: str | Promise
     route: str
@@ -30,17 +30,17 @@ class Step:
 
 
 STEPS = (
-    Step("look", _("Set the name and the logo"), "accounts-account", "palette"),
-    Step("categories", _("Add the first categories"), "forum-settings-categories", "folder"),
-    Step("invite", _("Invite somebody of your team"), "accounts-users", "users"),
-    Step("clients", _("Import your clients, or add the first one"), "team-imports", "upload"),
-    Step("pipeline", _("Adapt the stages of your deals"), "accounts-deals", "handshake"),
-    Step("shop", _("Connect your shop or another program"), "accounts-tokens", "plug"),
-    Step("share", _("Share the link of the forum"), "accounts-welcome", "link"),
+    FirstStep("look", _("Set the name and the logo"), "accounts-account", "palette"),
+    FirstStep("categories", _("Add the first categories"), "forum-settings-categories", "folder"),
+    FirstStep("invite", _("Invite somebody of your team"), "accounts-users", "users"),
+    FirstStep("clients", _("Import your clients, or add the first one"), "team-imports", "upload"),
+    FirstStep("pipeline", _("Adapt the stages of your deals"), "accounts-deals", "handshake"),
+    FirstStep("shop", _("Connect your shop or another program"), "accounts-tokens", "plug"),
+    FirstStep("share", _("Share the link of the forum"), "accounts-welcome", "link"),
 )
 
 
-def first_steps(account: Account, user: User) -> list[Step]:
+def first_steps(account: Account, user: User) -> list[FirstStep]:
     """Return the steps that an admin of a new account has not dismissed, in one statement. Return none if all are done."""
     dismissed = user.preferences.get(PREFERENCE, [])
     shown = [step for step in STEPS if step.name not in dismissed]

@@ -18,8 +18,9 @@ from django.utils.translation import gettext_lazy
 from accounts.account.exchange_rates import ConvertedSum, convert
 from accounts.account.models import Account
 from core.pages.formatting import amount_text, date_text, number_text
-from team.reports.periods import Step
 
+# The values of `team.reports.periods.Step`, which this module does not import.
+WEEK, MONTH, QUARTER = "week", "month", "quarter"
 Value = str | int | float | Decimal | date | None
 
 
@@ -87,7 +88,7 @@ class Table:
     rows: Sequence[ReportRow]
     # The names of the columns that the chart draws for each row, of the rows in one currency.
     series: Sequence[str]
-    step: str = Step.MONTH
+    step: str = MONTH
     has_totals: bool = True
 
     def position(self, name: str) -> int:
@@ -144,19 +145,19 @@ class Table:
 
 def step_code(day: date, step: str) -> str:
     """Return a step of a period in JSON and CSV: `2026-11`, `2026-Q4`, or the first day of a week."""
-    if step == Step.WEEK:
+    if step == WEEK:
         return day.isoformat()
-    return f"{day:%Y}-Q{(day.month + 2) // 3}" if step == Step.QUARTER else f"{day:%Y-%m}"
+    return f"{day:%Y}-Q{(day.month + 2) // 3}" if step == QUARTER else f"{day:%Y-%m}"
 
 
-def text_of(value: Value, column: ReportColumn, currency: str, step: str = Step.MONTH) -> str:
+def text_of(value: Value, column: ReportColumn, currency: str, step: str = MONTH) -> str:
     """Return a value for people. `currency` is that of the row."""
     if value is None or value == "":
         return ""
     if isinstance(value, date):
-        if step == Step.QUARTER:
+        if step == QUARTER:
             return _("Q%(number)d %(year)d") % {"number": (value.month + 2) // 3, "year": value.year}
-        return date_text(value, "DATE_FORMAT" if step == Step.WEEK else "YEAR_MONTH_FORMAT")
+        return date_text(value, "DATE_FORMAT" if step == WEEK else "YEAR_MONTH_FORMAT")
     if isinstance(value, str):
         return str(OtherTime(value).label) if column.kind == ColumnKind.MONTH else value
     if column.kind == ColumnKind.SHARE:
@@ -288,12 +289,12 @@ def as_number(value: Value) -> Decimal:
     return Decimal(str(value)) if isinstance(value, int | float | Decimal) else Decimal(0)
 
 
-def short_label(value: Value, label: str, step: str = Step.MONTH) -> str:
+def short_label(value: Value, label: str, step: str = MONTH) -> str:
     """Return the label of a group, which has room for few characters: `11/26` for November 2026."""
     if isinstance(value, date):
-        if step == Step.WEEK:
+        if step == WEEK:
             return f"{value:%d/%m}"
-        if step == Step.QUARTER:
+        if step == QUARTER:
             return f"Q{(value.month + 2) // 3}/{value:%y}"
         return f"{value:%m/%y}"
     return Truncator(label).chars(MAX_LABEL_LENGTH)
