@@ -24,12 +24,12 @@ from core.api.fields import (
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import transactional
+from core.http.regions import country_names
 from core.openapi.fields import describe_field
 from core.openapi.operations import BODIES, RESPONSES
 from core.openapi.schema import JSONOperationSchema
 from core.openapi.values import NAME, JSONSchema, object_of
 from core.pages.navigation import start_page_choices
-from core.pages.regions import country_names
 
 
 class ExchangeRatesField(WireField):

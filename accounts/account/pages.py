@@ -16,12 +16,12 @@ from accounts.account.models import Account, Branding
 from accounts.hosts.requests import PageRequest, UserRequest
 from accounts.layout.forms import ColorInput, Form, LongSelect, TimeZoneField
 from accounts.layout.settings import SettingsPage
+from core.http.regions import country_names
 from core.numbers import CURRENCIES
 from core.pages.base import Page, redirect
 from core.pages.formatting import date_text, number_text
 from core.pages.navigation import start_page_choices
 from core.pages.number_fields import TypedNumberField
-from core.pages.regions import country_names
 
 
 class AccountForm(Form):

@@ -10,8 +10,8 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from accounts.account_creation.creation import find_taken_prefixes
 from accounts.hosts.names import is_reserved
 from accounts.layout.forms import time_zone_choices
+from core.http.regions import is_country
 from core.numbers import CURRENCIES
-from core.pages.regions import is_country
 
 # The length of a proposed prefix, without the number behind it.
 MAX_PROPOSED_PREFIX = 30

@@ -19,10 +19,10 @@ from django.utils.translation import gettext as _
 
 from accounts.account.models import Account, Look
 from accounts.hosts.requests import PageRequest
+from core.http.regions import override_region
 from core.http.throttling import HOUR, client_address_of
 from core.jobs.registry import PermanentError, RetryDelays, job, register_queue
 from core.limits.rate_limits import hashed_key, hit
-from core.pages.regions import override_region
 from core.rows.trimmed import fold_email
 from core.sealing import SealError, seal, unseal
 

@@ -41,10 +41,10 @@ from accounts.users.models import User
 from accounts.users.preferences import set_preference
 from core.db.transactions import in_transaction
 from core.errors import Throttled
+from core.http.regions import country_names
 from core.http.throttling import count_from_address
 from core.pages.base import Page, redirect, referring_path
 from core.pages.formatting import REGION_PREFERENCE
-from core.pages.regions import country_names
 from core.rows.trimmed import fold_email
 
 # The purpose of the links that confirm an e-mail address.

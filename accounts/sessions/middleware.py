@@ -20,10 +20,10 @@ from accounts.sessions.models import Session
 from core.error_responses import share_exceeded, unavailable
 from core.errors import ShareExceeded
 from core.http.formats import expects_html
+from core.http.regions import override_region
 from core.http.throttling import client_address_of
 from core.limits.request_shares import hold_share
 from core.pages.formatting import language_of, region_of
-from core.pages.regions import override_region
 
 
 class PagesMiddleware:

@@ -17,8 +17,8 @@ from django.utils import formats, numberformat, timezone
 from django.utils.functional import lazy
 from django.utils.translation import get_language, trans_real
 
+from core.http.regions import format_locale, is_country
 from core.numbers import decimal_places, has_two_readings
-from core.pages.regions import format_locale, is_country
 
 # The key of the preference of a user (`User.preferences`).
 REGION_PREFERENCE = "region"

@@ -14,8 +14,8 @@ from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.db.tenancy import fold
 from core.errors import FieldError
+from core.http.regions import first_weekday_of
 from core.numbers import AmbiguousNumber, InvalidNumber, parse_number, to_decimal
-from core.pages.regions import first_weekday_of
 from core.rows.declared import FieldType
 from core.rows.trimmed import trim
 from crm.fields.periods import find_period

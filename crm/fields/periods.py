@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from core.pages.regions import MONDAY, first_of_week
+from core.http.regions import MONDAY, first_of_week
 
 MAX_DAYS = 3650
 

@@ -19,8 +19,8 @@ from accounts.attachments.holders import holders
 from accounts.users.models import User
 from core.db.fields import AnyField
 from core.db.tenancy import FoldedField
+from core.http.regions import is_country
 from core.pages.navigation import start_page_choices
-from core.pages.regions import is_country
 from core.rows.declared import DeclaredField
 from crm.clients.models import Client
 from crm.contacts.models import Contact

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.account.models import Account
 from accounts.users.models import User
-from core.pages.regions import first_of_week, first_weekday
+from core.http.regions import first_of_week, first_weekday
 from core.rows.values import ValuesRow
 from forum.inbox.tabs import MAX_COUNT
 from forum.lists.queries import PostQuerySet

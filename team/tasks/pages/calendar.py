@@ -22,8 +22,8 @@ from accounts.users.models import User
 from core.api.routing import path_with_id
 from core.error_responses import throttled, unavailable
 from core.errors import Throttled
+from core.http.regions import first_of_week, first_weekday
 from core.pages.base import base_url, redirect
-from core.pages.regions import first_of_week, first_weekday
 from core.rows.values import ValuesRow
 from team.menu.pages import TeamRequest
 from team.tasks.models import CalendarFeed

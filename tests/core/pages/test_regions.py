@@ -7,8 +7,8 @@ import pytest
 from django.utils import timezone, translation
 
 from accounts.users.preferences import set_preference
+from core.http.regions import country_names, first_of_week, first_weekday_of, is_country, override_region
 from core.pages.formatting import REGION_PREFERENCE, date_text, number_text, time_text
-from core.pages.regions import country_names, first_of_week, first_weekday_of, is_country, override_region
 from tests.support.factories import make_task
 
 DAY = date(2026, 11, 27)
