@@ -851,6 +851,9 @@ CREATE TABLE public.accounts_account (
     exchange_rates jsonb DEFAULT '{}'::jsonb NOT NULL,
     exchange_rates_on date,
     takes_euro_rates boolean DEFAULT false NOT NULL,
+    country character varying(2) DEFAULT ''::character varying NOT NULL,
+    examples jsonb DEFAULT '{}'::jsonb NOT NULL,
+    start_page character varying(255) DEFAULT 'home'::character varying NOT NULL,
     CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
 );
 
@@ -2124,6 +2127,19 @@ CREATE TABLE public.team_export (
 );
 ALTER TABLE ONLY public.team_export ALTER COLUMN account_id SET (n_distinct=2);
 
+CREATE TABLE public.team_goal (
+    id bigint NOT NULL,
+    user_id bigint,
+    period character varying(255) NOT NULL,
+    measure character varying(255) NOT NULL,
+    target bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    account_id bigint NOT NULL,
+    CONSTRAINT goal_target_positive CHECK ((target > 0))
+);
+ALTER TABLE ONLY public.team_goal ALTER COLUMN account_id SET (n_distinct=2);
+
 CREATE TABLE public.team_import (
     id bigint NOT NULL,
     author_id bigint NOT NULL,
@@ -2669,6 +2685,9 @@ ALTER TABLE ONLY public.forum_forumaddress
 ALTER TABLE ONLY public.forum_forummember
     ADD CONSTRAINT forummember_unique UNIQUE (account_id, forum_id, user_id);
 
+ALTER TABLE ONLY public.team_goal
+    ADD CONSTRAINT goal_unique UNIQUE NULLS NOT DISTINCT (account_id, user_id, period, measure);
+
 ALTER TABLE ONLY public.accounts_group
     ADD CONSTRAINT group_name_key_unique UNIQUE (account_id, name_key);
 
@@ -2749,6 +2768,9 @@ ALTER TABLE ONLY public.team_dealsummary
 
 ALTER TABLE ONLY public.team_export
     ADD CONSTRAINT team_export_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.team_goal
+    ADD CONSTRAINT team_goal_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.team_import
     ADD CONSTRAINT team_import_pkey PRIMARY KEY (account_id, id);
@@ -3415,6 +3437,8 @@ CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON publ
 
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.forum_post DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('post', 'trashable');
 
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.team_goal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('goal');
+
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.team_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_apitoken FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -3494,6 +3518,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.team_bulkchange FOR EACH ROW WHEN
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_calendarfeed FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_export FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.team_goal FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_import FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -4043,6 +4069,12 @@ ALTER TABLE ONLY public.team_export
 
 ALTER TABLE ONLY public.team_export
     ADD CONSTRAINT team_export_file_id_fk FOREIGN KEY (account_id, file_id) REFERENCES public.core_storedfile(account_id, id) ON DELETE SET NULL (file_id);
+
+ALTER TABLE ONLY public.team_goal
+    ADD CONSTRAINT team_goal_account_id_14ba2af9_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.team_goal
+    ADD CONSTRAINT team_goal_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.team_import
     ADD CONSTRAINT team_import_account_id_571e8772_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

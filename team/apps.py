@@ -30,8 +30,10 @@ class Team(rooms.Room):
         "import_pages",
         "bulk",
         "mailings",
+        "goals",
         "reports",
         "records",
+        "home",
         "archives",
     )
     field_labels = {
@@ -59,6 +61,11 @@ class Team(rooms.Room):
         "among": _("recipients"),
         "message": _("message"),
         "segment": _("segment"),
+        "goal": _("goal"),
+        "measure": _("goal"),
+        "period": _("period"),
+        "target": _("target"),
+        "user_id": _("user"),
         "min_revenue": _("minimum revenue"),
         "min_clients": _("minimum number of clients"),
         "token": _("token"),

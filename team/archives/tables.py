@@ -21,6 +21,8 @@ from accounts.users.models import User
 from accounts.users.preferences import are_preferences
 from core.db.fields import AnyField
 from core.db.tenancy import FoldedField
+from core.http.regions import is_country
+from core.pages.navigation import start_page_choices
 from core.rows.declared import DeclaredField
 from crm.clients.models import Client
 from crm.contacts.models import Contact
@@ -129,12 +131,14 @@ TABLES: dict[str, ArchivedTable] = {
         "accounts.Account",
         # New accounts have lower limits, so an import must not make an account older.
         {
-            OWN: "id prefix from_partner plan_id files_quota rate_limit team_limit sso_domains sso_exempt_id second_factor_roles suspended_at suspended_reason deletion_at created_at updated_at",
+            OWN: "id prefix from_partner plan_id files_quota rate_limit team_limit sso_domains sso_exempt_id second_factor_roles suspended_at suspended_reason deletion_at examples created_at updated_at",
             SECRET: "partner_key",
             DERIVED: "resources_with_fields",
         },
         checks={
             **OF_READER,
+            "country": lambda country: country == "" or is_country(country),
+            "start_page": lambda page: page in dict(start_page_choices()),
             "trash_days": Account.keeps_in_trash,
             "inactive_member_months": Account.keeps_inactive_members,
             "exchange_rates": are_rates,
@@ -155,7 +159,7 @@ TABLES: dict[str, ArchivedTable] = {
         },
     ),
     **plain(pipelines="accounts.Pipeline", statuses="accounts.Status", tags="accounts.Tag"),
-    **plain(field_definitions="crm.FieldDefinition", views="team.SavedView"),
+    **plain(field_definitions="crm.FieldDefinition", views="team.SavedView", goals="team.Goal"),
     "forums": ArchivedTable(
         "forum.Forum",
         {"`host` has the address, or null for that of the account": "host_id"},

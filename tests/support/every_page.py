@@ -31,6 +31,7 @@ from forum.texts.slugs import post_path
 from team.backers.models import update_post_revenues
 from team.bulk.models import BulkChange
 from team.exports.models import Export
+from team.goals.models import Goal
 from team.imports.models import Import
 from team.mailings.models import Message, MessageRecipient
 from team.mailings.sending import start_message, unsubscribe_address
@@ -143,6 +144,8 @@ class World:
         )
         merged = make_client(self.bob, "Northwind")
         self.acme.account.merges.merge(self.acme.account, "client", similar.id, merged.id, {}, by=self.bob)
+        Goal(account=self.account).write({"target": 5, "measure": Goal.Measure.DEALS})
+        Goal(account=self.account).write({"target": 100_000, "user_id": self.bob.id})
         self.contact_list = make_contact_list(self.bob, LONG_WORD[:200]).id
         self.records = {
             "merges": similar.id,
@@ -704,6 +707,7 @@ PAGES = [
     ),
     PageCase("app/reports", "bob"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/results"),
+    PageCase("app/reports/<slug:name>", "bob", path="/app/reports/reasons?step=week", state="of reasons"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/suggestions", state="of suggestions"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/people?from=x", status=422, state="with errors"),
     PageCase("app/contact_lists", "bob"),
@@ -789,6 +793,9 @@ PAGES = [
     PageCase("app/account/deals", "alice"),
     PageCase("app/account/pipelines/<id:id>", "alice", path="/app/account/pipelines/1"),
     PageCase("app/account/access", "alice"),
+    PageCase("app/account/goals", "alice"),
+    PageCase("app/home", "bob"),
+    PageCase("app/home", "alice", state="of an admin"),
     PageCase("app/account/groups/<id:id>", "alice", path=lambda world: f"/app/account/groups/{world.group.id}"),
     PageCase("app/clients/new", "bob"),
     PageCase("app/tasks", "bob"),

@@ -108,6 +108,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         ContentReport.objects.file(row, by=make_user(account), reason="other", note=f"{label} note of a report")
         ContentReport.objects.dismiss(row)
     account.follows.create(post_id=post.id, user_id=user.id, is_following=True)
+    goal = account.goals.create(user_id=user.id, target=5)
     account.calendar_feeds.create(user_id=user.id, digest=digest_of(label))
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
     other_post = make_post(user, f"{label} other suggestion", category_id=category.id)
@@ -229,6 +230,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         other_post=other_post.id,
         task=task.id,
         group=group.id,
+        goal=goal.id,
         pipeline=account.pipelines.create(name=f"{label} pipeline", position=2).id,
         status=account.statuses.create(kind=Status.Kind.POST, code=f"{label} spare", name=f"{label} spare").id,
         trash=trashed.id,

@@ -206,6 +206,10 @@ def user_group(ids):
     return {"user": {"group_id": ids.group}}
 
 
+def goal(ids):
+    return {"goal": {"user_id": ids.user, "period": "quarter", "measure": "deals", "target": 12}}
+
+
 def settings(ids):
     return {"account": {"lost_reasons": ["Too late"]}}
 
@@ -370,11 +374,19 @@ TABLE = [
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
     Row("GET", "app/find.json", query="?q=new"),
+    Row("GET", "app/home.json"),
+    Row("GET", "app/goals.json"),
+    Row("POST", "app/goals.json", goal, team=201, foreign=["user_id"], admins_only=True),
+    Row("GET", "app/goals/<id:id>.json"),
+    Row("PUT", "app/goals/<id:id>.json", goal, foreign=["user_id"], admins_only=True),
+    Row("DELETE", "app/goals/<id:id>.json", admins_only=True),
     Row("GET", "app/similar.json", query="?name=new&email=new@example.com&tax_no=7010001112"),
+    Row("GET", "app/reports/activities.json"),
     Row("GET", "app/reports/answers.json"),
     Row("GET", "app/reports/clients.json"),
     Row("GET", "app/reports/forecast.json"),
     Row("GET", "app/reports/people.json"),
+    Row("GET", "app/reports/reasons.json"),
     Row("GET", "app/reports/results.json"),
     Row("GET", "app/reports/stages.json"),
     Row("GET", "app/reports/suggestions.json"),

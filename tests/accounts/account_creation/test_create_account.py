@@ -47,6 +47,8 @@ def test_it_works(partner):
             "exchange_rates": {},
             "exchange_rates_on": None,
             "takes_euro_rates": False,
+            "start_page": "home",
+            "country": "",
             "won_reasons": account.won_reasons,
             "lost_reasons": account.lost_reasons,
             "url": "http://new-one.example.test",

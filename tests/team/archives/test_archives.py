@@ -125,8 +125,8 @@ def test_each_table_of_an_account_is_declared(db):
 
 
 ACCOUNT_COLUMNS = """
-name initial_module time_zone language currency agents_see confirms_user_links link_guests_by_email won_reasons lost_reasons trash_days inactive_member_months
-exchange_rates exchange_rates_on takes_euro_rates
+name initial_module time_zone language currency country agents_see confirms_user_links link_guests_by_email won_reasons lost_reasons trash_days inactive_member_months
+exchange_rates exchange_rates_on takes_euro_rates start_page
 """
 USER_COLUMNS = """
 id last_login login email name role group_id notification shows_votes description www language time_zone delivery digest_hour digest_weekday

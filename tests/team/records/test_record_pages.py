@@ -162,4 +162,4 @@ def test_the_header_shows_the_stored_values(acme, client):
     make_deal(acme.bob, client_id=client.id, price=7, currency="PLN", status_id=won.id)
     make_task(acme.bob, client_id=client.id, scheduled_at=datetime(2026, 1, 2, 15, tzinfo=UTC))
     header = " ".join(acme.page(acme.bob).get(record_path(client)).html.select_one(".head").get_text(" ").split())
-    assert "Open deals 12,000.00 EUR Won deals 7.00 PLN Last activity just now Next task 01/02/2026 3 p.m." in header
+    assert "Open deals 12,000.00 EUR Won deals 7.00 PLN Last activity just now Next task Jan. 2, 2026, 3 p.m." in header
