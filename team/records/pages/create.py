@@ -68,13 +68,14 @@ class RecordForm(AskingForm):
         row: CRMResource,
         user: User,
         parts: Mapping[str, Iterable[Field]] = {},
+        q: str = "",
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.account, self.parts = row.account, parts
         self.numbers = [field.name for field in fields if field.is_amount]
         for field in fields:
-            made = form_field(field, row.account, user, row)
+            made = form_field(field, row.account, user, row, q=q)
             made.error_messages["required"] = _("Can't be blank")
             self.fields[field.name] = made
         for part, part_fields in parts.items():
