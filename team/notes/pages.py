@@ -202,6 +202,7 @@ class Composer(CreatingPage, RecordsPage):
 
         def find(self, id: int) -> CRMResource: ...
         def lock(self, id: int) -> CRMResource: ...
+        def back_to(self, id: int) -> HttpResponse: ...
         def show(self, row: CRMResource, *, http_status: int = 200, **context: Any) -> HttpResponse: ...
 
     @property
@@ -227,7 +228,7 @@ class Composer(CreatingPage, RecordsPage):
         if made is None:
             return self.show(row, http_status=422, composer=form)
         messages.success(self.request, str(KINDS[form.cleaned_data["kind"]].saved))
-        return redirect(self.declaration.row_route, id)
+        return self.back_to(id)
 
     def lock_live(self, id: int) -> CRMResource:
         """Return the record, locked until the transaction ends. Raise Http404 if it is in the trash."""
