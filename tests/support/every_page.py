@@ -597,6 +597,8 @@ PAGES = [
     PageCase("app/find", "bob", path="/app/find?q=north"),
     PageCase("app/find", "bob", path="/app/find?q=qqqq", state="without results"),
     PageCase("app/find", "bob", path="/app/clients", state="while typing", prepare=type_into_the_search),
+    PageCase("app/clients/duplicates", "bob"),
+    PageCase("app/contacts/duplicates", "bob"),
     PageCase("app/clients", "bob"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients")),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=edit_the_city, state="while editing"),
