@@ -169,6 +169,7 @@ class RecordListPage(FilteredPage):
         if self.declaration.resource in ACTIONS:
             keys.append((("x",), _("Select the entry")))
         if self.declaration.is_editable:
+            keys.append((("p",), _("Quick view")))
             keys += [(("←", "→"), _("Previous and next value of the entry")), (("e",), _("Change the value"))]
         return keys
 

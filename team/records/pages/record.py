@@ -53,6 +53,8 @@ from team.records.pages.panels import (
 from team.summaries.models import with_stored_values
 from team.timeline.pages import PAGE_SIZE, timeline_section
 
+# The element in which a list shows a record.
+PEEK = "peek-content"
 # The most characters of the query string of a list that the address of a record holds.
 MAX_LIST_LENGTH = 2_000
 
@@ -84,9 +86,14 @@ class RecordPage(ActionsPage, Composer):
             merge = merge_of_trashed(self.request, row)
             may_restore = merge is None and self.may_restore(row)
             return self.render("team/records/record_in_trash.html", row=row, merge=merge, may_restore=may_restore)
+        if self.fills(PEEK):
+            # A list shows the record in a panel beside it.
+            return self.show(row, template="team/records/peek.html")
         return self.show(row)
 
-    def show(self, row: CRMResource, *, http_status: int = 200, **context: Any) -> HttpResponse:
+    def show(
+        self, row: CRMResource, *, http_status: int = 200, template: str | None = None, **context: Any
+    ) -> HttpResponse:
         fields = fields_of(self.request.account, self.declaration.resource)
         facts = [fact_of(row, field) for field in fields]
         page = self.read_page(per_page=PAGE_SIZE)
@@ -104,7 +111,7 @@ class RecordPage(ActionsPage, Composer):
             "timeline": timeline_section(self.request, self.declaration.resource, row.id, fields, page),
             **self.panels(row),
         }
-        return self.render(http_status=http_status, **values | context)
+        return self.render(template, http_status=http_status, **values | context)
 
     def list_parameters(self) -> dict[str, str]:
         """Return the parameters that name the list from which the record was opened, and its position there."""
