@@ -1,5 +1,6 @@
 """The pages of bulk changes: the value and the question before a change, its progress and undo."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -120,10 +121,9 @@ class FieldValueForm(Form):
 def value_of_field(field: Field, values: Mapping[str, object], account: Account, user: User) -> str:
     """Return the label of a field and a value as the API takes it, for people."""
     value = values[field.name]
-    try:
+    # A program may have sent another notation.
+    with contextlib.suppress(ValueError, ArithmeticError, AttributeError):
         value = converted_value(field, value)
-    except (ValueError, ArithmeticError, AttributeError):
-        pass  # a value in another notation of a program
     return f"{field.label}: {display(field, value, account, user) or NO_CHOICE}"
 
 

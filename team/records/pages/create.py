@@ -363,8 +363,14 @@ class NewDealPage(NewRecordPage):
     parts = ("client", "contact")
 
     def initial(self) -> dict[str, object]:
-        status = self.request.account.default_status("deal")
-        return {**super().initial(), "currency": self.request.account.currency, "status_id": status and status.id}
+        account = self.request.account
+        chosen, status = parse_id(self.request.GET.get("status_id")), account.default_status("deal")
+        return {
+            **super().initial(),
+            "currency": account.currency,
+            # A column of the board names its status.
+            "status_id": chosen if chosen is not None else status and status.id,
+        }
 
 
 class ContactListForm(Form):
