@@ -106,7 +106,8 @@ class SetFields(Action):
         if unknown := sorted(given.keys() - known):
             raise FieldErrors(FieldError(f"{self.field}.{name}", NOT_SETTABLE, "unknown") for name in unknown)
         try:
-            read_values(registry[resource].model(account=account), given, by=user, is_new=False)
+            row: Any = registry[resource].model(account=account)
+            read_values(row, given, by=user, is_new=False)
         except FieldErrors as caught:
             raise FieldErrors(name_defined_field(error).move_into(self.field) for error in caught.errors) from None
         return given

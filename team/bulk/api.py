@@ -83,7 +83,7 @@ class BulkChangeSerializer(ResourceSerializer):
     status_id = IntegerField(min_value=1)
     tags = TagsField()
     contact_list_id = IntegerField(min_value=1)
-    fields = FieldValuesField()
+    fields = FieldValuesField()  # type: ignore[assignment]  # the metaclass moves it to the declared fields
     state = TextField(read_only=True)
     failure = TextField(read_only=True)
     total = IntegerField(read_only=True)

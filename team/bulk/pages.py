@@ -104,7 +104,7 @@ class FieldValueForm(Form):
         self.set_choices("name", [("", _("Choose a field")), *choices])
         if self.chosen is not None:
             self.fields["name"].widget = forms.HiddenInput()
-            row = registry[resource].model(account=account)
+            row: Any = registry[resource].model(account=account)
             self.fields["value"] = form_field(self.chosen, account, user, row)
             self.fields["value"].required = False
 
@@ -384,8 +384,9 @@ class BulkChangePage(TeamPage):
         """Return the value of the change as people read it."""
         account, value, field = self.request.account, change.value, change.known_action.field
         if field == "fields":
-            known = [each for each in fields_of(account, change.resource) if each.name in value]
-            return "; ".join(value_of_field(each, value, account, self.request.user) for each in known)
+            values = cast(dict[str, object], value)
+            known = [each for each in fields_of(account, change.resource) if each.name in values]
+            return "; ".join(value_of_field(each, values, account, self.request.user) for each in known)
         if value is None:
             return _("Nobody") if field == "responsible_id" else _("No status") if field == "status_id" else ""
         if field == "responsible_id":

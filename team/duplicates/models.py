@@ -151,7 +151,7 @@ def update_keys(account_id: int, resource: str, ids: Collection[int]) -> None:
 def execute(statement: str, account_id: int, resource: str, keys: Iterable[Key]) -> None:
     pairs = sorted(keys)
     if pairs:
-        values = {
+        values: dict[str, Any] = {
             "account_id": account_id,
             "kinds": [kind for kind, _key in pairs],
             "keys": [key for _kind, key in pairs],
@@ -186,7 +186,7 @@ def find_groups(
     _model, key_model = MODELS[resource]
     column = f"{resource}_id"
     kind, key = after or ("", -(2**63))
-    values = {"account_id": account.id, "kind": kind, "key": key, "limit": PAGE_SIZE + 1}
+    values: dict[str, Any] = {"account_id": account.id, "kind": kind, "key": key, "limit": PAGE_SIZE + 1}
     with connection.cursor() as cursor:
         cursor.execute(of_resource(GROUPS, resource), values)
         found: list[Key] = cursor.fetchall()

@@ -175,8 +175,8 @@ class NewRecordPage(CreatingPage, ActionsPage, RecordsPage):
             pairs = [(row, record_path(row.kind, row.id)) for row in similar]
             return self.render("team/records/similar.html", found=pairs)
         if contact_id is not None and client_id is None:
-            contacts = request.account.contacts.live().accessible_to(request.user)
-            client_id = contacts.filter(id=contact_id).values_list("client_id", flat=True).first()
+            accessible = request.account.contacts.live().accessible_to(request.user)
+            client_id = accessible.filter(id=contact_id).values_list("client_id", flat=True).first()
         return self.show(self.form(initial=self.initial()), client_id=client_id, contact_id=contact_id)
 
     def show(

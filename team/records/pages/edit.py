@@ -6,7 +6,7 @@ changed such a field in the meantime, nothing is written: the form is shown agai
 
 import hashlib
 import json
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
@@ -79,7 +79,7 @@ def fits(made: forms.Field, field: Field, value: Any) -> bool:
     if value in (None, "", []):
         return True
     if isinstance(made, forms.ChoiceField):
-        choices = {str(choice) for choice, _label in made.choices}
+        choices = {str(choice) for choice, _label in cast(list[tuple[Any, Any]], made.choices)}
         values = value if isinstance(value, list) else [initial_value(field, value)]
         return choices.issuperset(map(str, values))
     kinds = {FieldType.DATE: "date", FieldType.TAGS: "list"}
