@@ -39,4 +39,6 @@ class ForumConfig(rooms.Room):
         "segment": _("segment"),
         "task_kind": _("task kind"),
         "title": _("title"),
+        "repeat_unit": _("repetition"),
+        "scheduled_at": _("due time"),
     }
