@@ -185,7 +185,7 @@ LEFT_ALONE = object_of(
     resource=one_of(RESOURCES), id=ID, name=or_null(NAME), result=one_of(RowResult.LABELS), fields=array_of(NAME)
 )
 describe_field(SelectedIdsField, request=IDS)
-describe_field(FieldValuesField, request={"type": ["object", "null"]}, response={"type": ["object", "null"]})
+describe_field(FieldValuesField, request={"type": "object"}, response={"type": "object"})
 describe_field(LeftAloneField, response=array_of(LEFT_ALONE, maxItems=MAX_LEFT_ALONE))
 
 # Exactly one of the two fields. A field that is null counts as missing.

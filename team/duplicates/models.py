@@ -240,6 +240,14 @@ def fill(account_id: int, resource: str, *, after: int = 0) -> int | None:
     return ids[-1] if len(ids) == FILL_SIZE else None
 
 
+def fill_all(account_id: int) -> None:
+    """Write the keys of all rows of an account."""
+    for resource in MODELS:
+        after: int | None = 0
+        while after is not None:
+            after = fill(account_id, resource, after=after)
+
+
 def read_key(text: str) -> Key | None:
     """Return the key of an address or a form, such as `email:12`, or None."""
     kind, _separator, number = text.partition(":")
