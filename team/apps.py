@@ -23,6 +23,7 @@ class Team(rooms.Room):
         "spreadsheets",
         "board",
         "merges",
+        "duplicates",
         "batches",
         "import_lines",
         "imports",

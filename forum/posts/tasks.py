@@ -1,4 +1,7 @@
-"""Tasks: posts without a category, which only the team sees. Their constraint, the indexes of their lists, and their page."""
+"""Tasks: posts without a category, which only the team sees. Their constraint, the indexes of their lists, their page, and how they repeat."""
+
+from calendar import monthrange
+from datetime import datetime, timedelta, tzinfo
 
 from django.db import models
 from django.db.models import Q
@@ -11,6 +14,41 @@ IS_OPEN_TASK = Q(trashed_at=None, category_id=None, closed=False)
 COMPLETION_OF_TASK = (
     Q(category_id__isnull=False) | Q(closed=False, completed_at=None) | Q(closed=True, completed_at__isnull=False)
 )
+
+# The most days, weeks or months between a task that repeats and the next one.
+MAX_REPEAT = 365
+
+
+class RepeatUnit(models.TextChoices):
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+
+
+def next_time(at: datetime, unit: str, every: int, *, after: datetime, zone: tzinfo) -> datetime | None:
+    """Return the first time of a series after `after`, at the same time of day in the zone. None if the calendar ends before.
+
+    The last day of a month is followed by the last days of other months.
+    """
+    local = at.astimezone(zone).replace(tzinfo=None)
+    days = every * (7 if unit == RepeatUnit.WEEK else 1)
+    is_last = local.day == monthrange(local.year, local.month)[1]
+    # Times that have passed are skipped.
+    number = 1 if unit == RepeatUnit.MONTH else max(1, (after - at).days // days)
+    try:
+        while True:
+            if unit == RepeatUnit.MONTH:
+                year, month = divmod(local.year * 12 + local.month - 1 + every * number, 12)
+                last = monthrange(year, month + 1)[1]
+                found = local.replace(year=year, month=month + 1, day=last if is_last else min(local.day, last))
+            else:
+                found = local + timedelta(days=days * number)
+            if (result := found.replace(tzinfo=zone)) > after:
+                return result
+            number += 1
+    except (ValueError, OverflowError):
+        return None
+
 
 INDEXES = [
     # The orders by time. The tasks without a time are at the end of the index.

@@ -217,7 +217,7 @@ LEFT_OUT: dict[str, str] = {
     "each installation has its own": "accounts_auditentry",
     DERIVED: "accounts_tagcount core_staleword core_word crm_clientexternalid crm_clientlastchange crm_contactexternalid"
     " crm_contactlastchange crm_contactlistcount crm_dealcount crm_dealexternalid crm_deallastchange forum_facetcount"
-    " forum_postsortkey team_clientrevenue team_clientsummary team_contactsummary team_dealsummary team_postbacker"
+    " forum_postsortkey team_clientkey team_contactkey team_clientrevenue team_clientsummary team_contactsummary team_dealsummary team_postbacker"
     " team_postrevenue",
     "`host` in forums.jsonl has the address of each forum": "accounts_host",
     "`last_id` in the manifest has the highest id": "counter",

@@ -69,6 +69,7 @@ NOTE_FIELDS = (
     Field("content", _("Note"), FieldType.LONG_TEXT, required=True, in_lists=True),
     Field("noted_at", _("Time"), FieldType.TIME, in_lists=True),
     Field("duration", _("Minutes"), FieldType.NUMBER, in_lists=True),
+    Field("outcome", _("Outcome"), FieldType.CHOICE, in_lists=True),
     CLIENT,
     CONTACT,
     DEAL,

@@ -33,6 +33,7 @@ COLUMNS = (
     "closed",
     "completed_at",
     "priority",
+    "repeat_unit",
     "comments_cache",
     "responsible_id",
     "client_id",

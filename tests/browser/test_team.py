@@ -5,7 +5,8 @@ import re
 from playwright.sync_api import expect
 
 from accounts.users.models import User
-from tests.support.factories import make_post, make_user
+from tests.support.axe import expect_no_faults
+from tests.support.factories import make_client, make_note, make_post, make_user
 from tests.support.pages import path_of_post
 from tests.support.people import HeldRequests, at, choose_name, count_of, messages_on, open_letter, type_in, wait_until
 
@@ -171,3 +172,29 @@ def test_restoring_a_deleted_suggestion(acme, browse):
     expect(page.get_by_text("The trash is empty.")).to_be_visible()
     page.goto("/")
     expect(page.locator("article h2")).to_have_text(["Deleted by mistake"])
+
+
+def test_the_palette(acme, browse):
+    """Ctrl+K searches, goes to pages, and creates, by keyboard alone."""
+    client = make_client(acme.bob, "Northwind")
+    make_note(acme.bob, "Wants chairs", client_id=client.id, kind="call")
+    page = browse(acme.bob, width=1280)
+    page.goto("/app/tasks")
+    page.keyboard.press("Control+k")
+    palette = page.locator("#palette")
+    expect(palette.get_by_role("combobox")).to_be_focused()
+    page.keyboard.type("chairs")
+    expect(palette.get_by_role("option", name="Wants chairs")).to_be_visible()
+    expect_no_faults(page)
+    page.keyboard.press("Escape")
+    expect(palette).to_be_hidden()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("new deal")
+    page.keyboard.press("Enter")
+    expect(page.locator("#dialog [name=name]")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("contacts")
+    expect(palette.get_by_role("option", name="Contacts").first).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/app/contacts$"))

@@ -615,6 +615,8 @@ PAGES = [
     PageCase("app/find", "bob", path="/app/find?q=north"),
     PageCase("app/find", "bob", path="/app/find?q=qqqq", state="without results"),
     PageCase("app/find", "bob", path="/app/clients", state="while typing", prepare=type_into_the_search),
+    PageCase("app/clients/duplicates", "bob"),
+    PageCase("app/contacts/duplicates", "bob"),
     PageCase("app/clients", "bob"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients")),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=edit_the_city, state="while editing"),
@@ -640,8 +642,10 @@ PAGES = [
     PageCase("app/messages/<id:id>", "bob", path=lambda world: f"/app/messages/{world.message.id}"),
     PageCase("app/messages/<id:id>", "bob", path=lambda world: f"/app/messages/{world.draft.id}", state="draft"),
     PageCase("app/unsubscribe/customer", path=World.customer_unsubscribe_path),
+    PageCase("app/clients/<id:id>/edit/all", "bob", path=of_record("clients", "/edit/all")),
     PageCase("app/clients/<id:id>/edit", "bob", path=of_record("clients", "/edit?field=responsible_id")),
     PageCase("app/contacts/<id:id>", "bob", path=of_record("contacts")),
+    PageCase("app/contacts/<id:id>/edit/all", "bob", path=of_record("contacts", "/edit/all")),
     PageCase("app/contacts/<id:id>/edit", "bob", path=of_record("contacts", "/edit?field=client_id&q=north")),
     PageCase("app/clients/<id:id>/merge", "bob", path=of_record("clients", "/merge?q=client")),
     PageCase(
@@ -661,6 +665,7 @@ PAGES = [
     ),
     PageCase("app/contacts/<id:id>/merge", "bob", path=of_record("contacts", "/merge")),
     PageCase("app/deals/<id:id>", "bob", path=of_record("deals")),
+    PageCase("app/deals/<id:id>/edit/all", "bob", path=of_record("deals", "/edit/all")),
     PageCase("app/deals/<id:id>/edit", "bob", path=of_record("deals", "/edit?field=price")),
     PageCase("app/clients", "bob", path="/app/clients?q=qqqq", state="search without results"),
     PageCase(

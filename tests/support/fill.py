@@ -21,6 +21,7 @@ from forum.forums.membership import ForumMember
 from forum.notifications.models import NotificationReason
 from team.backers.models import process_batch
 from team.bulk.models import BulkChange
+from team.duplicates.models import update_keys
 from team.exports.models import Export
 from team.imports.models import Import, ImportKey
 from tests.support.factories import (
@@ -71,6 +72,8 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         **consent,
     )
     contact.write({"client_id": client.id, "contact_list_ids": [contact_list.id]}, by=user)
+    for kind, row in (("client", client), ("contact", contact)):
+        update_keys(account.id, kind, [row.id])
     deal = make_deal(
         user,
         f"{label} deal",

@@ -362,6 +362,8 @@ TABLE = [
     Row("DELETE", "app/deals/<id:id>.json"),
     Row("GET", "app/deals/<id:id>/stages.json"),
     Row("GET", "app/clients/sums.json"),
+    Row("GET", "app/clients/duplicates.json"),
+    Row("GET", "app/contacts/duplicates.json"),
     Row("GET", "app/deals/sums.json"),
     Row("GET", "app/clients/<id:id>/summary.json"),
     Row("GET", "app/contacts/<id:id>/summary.json"),

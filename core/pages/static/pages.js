@@ -164,6 +164,16 @@ document.addEventListener("submit", (event) => {
   }
 }, true);
 
+// Ctrl+Enter (on a Mac, Cmd+Enter) submits a form from its text, and a form with data-submit-by-key from each of its fields.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+  const form = event.target.form;
+  if (form?.method !== "post" || !event.target.matches("textarea, [data-submit-by-key] :is(input, select)")) return;
+  const buttons = [...form.elements].filter((each) => each.type === "submit" && !each.formNoValidate && each.offsetParent);
+  event.preventDefault();
+  form.requestSubmit(buttons.find((button) => button.closest(".actions")) ?? buttons.find((button) => !button.matches(".unseen, .quiet")));
+});
+
 // Submit a form only once on a double click.
 document.addEventListener("submit", (event) => {
   const form = event.target;

@@ -237,8 +237,11 @@ def test_rows_without_a_list_are_exported(acme, bob):
         ["Dark mode", post_id, "", "", "Nova", str(client.id), "", "", bob_name, str(acme.bob.id)],
     ]
     assert without_times("note", 3) == [
-        [*("Number", "Kind", "Note", "Minutes", "Client", "Client id", "Contact", "Contact id"), *DEAL_AND_CREATOR],
-        [str(note.id), "Call", "Called them", "5", "Nova", str(client.id), "", "", "", "", bob_name, str(acme.bob.id)],
+        [
+            *("Number", "Kind", "Note", "Minutes", "Outcome", "Client", "Client id", "Contact", "Contact id"),
+            *DEAL_AND_CREATOR,
+        ],
+        [str(note.id), "Call", "Called them", "5", "", "Nova", str(client.id), *[""] * 4, bob_name, str(acme.bob.id)],
     ]
     assert exported(bob, "membership") == [
         ["Contact list", "Contact list id", "Contact", "Contact id"],

@@ -1,0 +1,20 @@
+from django.urls import path
+
+from team.duplicates.api import DuplicatesViewSet
+from team.duplicates.pages import DuplicatesPage
+from team.lists.declarations import LISTS
+
+urlpatterns = [
+    path("app/clients/duplicates", DuplicatesPage.as_view(declaration=LISTS["client"]), name="team-client-duplicates"),
+    path(
+        "app/contacts/duplicates", DuplicatesPage.as_view(declaration=LISTS["contact"]), name="team-contact-duplicates"
+    ),
+    *(
+        path(
+            f"app/{resource}s/duplicates.json",
+            DuplicatesViewSet.as_view({"get": "retrieve"}, resource=resource),
+            name=f"team-json-{resource}-duplicates",
+        )
+        for resource in ("client", "contact")
+    ),
+]
