@@ -1660,6 +1660,7 @@ CREATE TABLE public.crm_note (
     mentioned_user_ids bigint[] NOT NULL,
     search_text text DEFAULT ''::text NOT NULL,
     search_words tsvector DEFAULT ''::tsvector NOT NULL,
+    outcome character varying(255),
     CONSTRAINT note_of_one_row CHECK ((num_nonnulls(client_id, trashed_client_id, contact_id, trashed_contact_id, deal_id, trashed_deal_id) = 1))
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
@@ -1931,6 +1932,8 @@ END) STORED,
     search_words tsvector DEFAULT ''::tsvector NOT NULL,
     target_is_quarter boolean DEFAULT false NOT NULL,
     target_on date,
+    repeat_every integer,
+    repeat_unit character varying(255),
     CONSTRAINT completion_of_task CHECK (((category_id IS NOT NULL) OR ((NOT closed) AND (completed_at IS NULL)) OR (closed AND (completed_at IS NOT NULL)))),
     CONSTRAINT post_of_forum_or_task CHECK ((((category_id IS NOT NULL) AND (forum_id IS NOT NULL) AND ((task_kind)::text = 'feedback'::text)) OR ((category_id IS NULL) AND (forum_id IS NULL) AND (NOT ((task_kind)::text = 'feedback'::text)))))
 )
@@ -2057,6 +2060,16 @@ CREATE TABLE public.team_calendarfeed (
 );
 ALTER TABLE ONLY public.team_calendarfeed ALTER COLUMN account_id SET (n_distinct=2);
 
+CREATE TABLE public.team_clientkey (
+    kind character varying(255) NOT NULL,
+    key bigint NOT NULL,
+    is_shared boolean NOT NULL,
+    is_dismissed boolean NOT NULL,
+    client_id bigint NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.team_clientkey ALTER COLUMN account_id SET (n_distinct=2);
+
 CREATE TABLE public.team_clientrevenue (
     account_id bigint NOT NULL,
     client_id bigint NOT NULL,
@@ -2078,6 +2091,16 @@ CREATE TABLE public.team_clientsummary (
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.team_clientsummary ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.team_contactkey (
+    kind character varying(255) NOT NULL,
+    key bigint NOT NULL,
+    is_shared boolean NOT NULL,
+    is_dismissed boolean NOT NULL,
+    contact_id bigint NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.team_contactkey ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.team_contactsummary (
     account_id bigint NOT NULL,
@@ -2754,11 +2777,17 @@ ALTER TABLE ONLY public.team_bulkchangerow
 ALTER TABLE ONLY public.team_calendarfeed
     ADD CONSTRAINT team_calendarfeed_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.team_clientkey
+    ADD CONSTRAINT team_clientkey_pkey PRIMARY KEY (account_id, client_id, kind, key);
+
 ALTER TABLE ONLY public.team_clientrevenue
     ADD CONSTRAINT team_clientrevenue_pkey PRIMARY KEY (account_id, client_id, currency);
 
 ALTER TABLE ONLY public.team_clientsummary
     ADD CONSTRAINT team_clientsummary_pkey PRIMARY KEY (account_id, client_id);
+
+ALTER TABLE ONLY public.team_contactkey
+    ADD CONSTRAINT team_contactkey_pkey PRIMARY KEY (account_id, contact_id, kind, key);
 
 ALTER TABLE ONLY public.team_contactsummary
     ADD CONSTRAINT team_contactsummary_pkey PRIMARY KEY (account_id, contact_id);
@@ -2918,6 +2947,10 @@ CREATE INDEX client_of_trashed_contact ON public.crm_client USING btree (account
 
 CREATE INDEX client_trash ON public.crm_client USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
 
+CREATE INDEX clientkey_by_key ON public.team_clientkey USING btree (account_id, kind, key, is_shared, client_id);
+
+CREATE INDEX clientkey_open ON public.team_clientkey USING btree (account_id, kind, key) WHERE ((NOT is_dismissed) AND is_shared);
+
 CREATE INDEX comment_by_author ON public.forum_comment USING btree (account_id, user_id, created_at, id);
 
 CREATE INDEX comment_from_post ON public.forum_comment USING btree (account_id, from_post_id) WHERE (from_post_id IS NOT NULL);
@@ -2964,6 +2997,10 @@ CREATE INDEX contact_of_client_by_task ON public.team_contactsummary USING btree
 CREATE INDEX contact_of_trashed_client ON public.crm_contact USING btree (account_id, trashed_client_id) WHERE (trashed_client_id IS NOT NULL);
 
 CREATE INDEX contact_trash ON public.crm_contact USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
+
+CREATE INDEX contactkey_by_key ON public.team_contactkey USING btree (account_id, kind, key, is_shared, contact_id);
+
+CREATE INDEX contactkey_open ON public.team_contactkey USING btree (account_id, kind, key) WHERE ((NOT is_dismissed) AND is_shared);
 
 CREATE INDEX contactlist_by_name ON public.crm_contactlist USING btree (account_id, search_name, id) WHERE (trashed_at IS NULL);
 
@@ -4060,6 +4097,12 @@ ALTER TABLE ONLY public.team_calendarfeed
 
 ALTER TABLE ONLY public.team_calendarfeed
     ADD CONSTRAINT team_calendarfeed_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.team_clientkey
+    ADD CONSTRAINT team_clientkey_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.team_contactkey
+    ADD CONSTRAINT team_contactkey_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.team_export
     ADD CONSTRAINT team_export_account_id_ca474401_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
