@@ -87,13 +87,6 @@ document.addEventListener("cancel", (event) => {
   if (dialog && isUnsent(dialog) && !window.confirm(dialog.dataset.ask)) event.preventDefault();
 }, true);
 
-// Ctrl+Enter sends the form of a text.
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !event.target.matches("textarea")) return;
-  event.preventDefault();
-  event.target.form?.requestSubmit(event.target.form.querySelector("button:not([name], [type=button], [hidden])"));
-});
-
 // Browsers without `field-sizing` don't grow a text field with its text.
 if (!CSS.supports("field-sizing", "content")) {
   document.addEventListener("input", (event) => {
