@@ -428,7 +428,7 @@ def preview(page) -> None:
 
 
 def submit_empty_form(page) -> None:
-    page.locator("main form button").first.click()
+    page.locator("main form button:not([type=button])").first.click()
     page.get_by_role("alert").wait_for()
 
 
