@@ -1,4 +1,4 @@
-"""What pages remember for a user, such as the columns of a list. Each preference is a small JSON value with a key."""
+"""Preferences that pages store for a user, such as the columns of a list. Each is a small JSON value with a key."""
 
 import orjson
 from django.db.models import F, Func, JSONField, Value
