@@ -11,6 +11,11 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField(
             model_name="post",
+            name="repeat_day",
+            field=models.SmallIntegerField(editable=False, null=True),
+        ),
+        migrations.AddField(
+            model_name="post",
             name="repeat_every",
             field=models.IntegerField(null=True),
         ),

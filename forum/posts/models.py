@@ -108,6 +108,8 @@ class Post(Tagged, Mergeable, Commentable, Votable):
     # A task with a unit repeats every so many days, weeks or months: when it is closed, the next one is created.
     repeat_unit = models.CharField(max_length=255, choices=tasks.RepeatUnit.choices, null=True)
     repeat_every = models.IntegerField(null=True)
+    # The day of a monthly series, because the task of a shorter month is due on an earlier day.
+    repeat_day = models.SmallIntegerField(null=True, editable=False)
     # When a task was closed. Null for an open task. A trigger of the database sets it if the writer does not (`forum.posts.tasks`).
     completed_at = models.DateTimeField(null=True, editable=False)
     # When the suggestion is planned to be done: a day, or the last day of a quarter. Others than the team see it as long as the status is on
@@ -403,14 +405,20 @@ class Post(Tagged, Mergeable, Commentable, Votable):
             raise FieldError("scheduled_at", _("can't be blank for a task that repeats"), "required")
         self.repeat_every = values["repeat_every"] = self.repeat_every or 1
         zone = self.account.zone
+        self.repeat_day = values["repeat_day"] = tasks.day_of_series(
+            self.scheduled_at.astimezone(zone), self.repeat_day
+        )
         after = max(self.updated_at, self.scheduled_at)
-        at = tasks.next_time(self.scheduled_at, self.repeat_unit, self.repeat_every, after=after, zone=zone)
+        series = (self.repeat_unit, self.repeat_every, self.repeat_day)
+        at = tasks.next_time(self.scheduled_at, *series, after=after, zone=zone)
         if not is_done or at is None:
             return {}
         names = ("title", "content", "task_kind", "priority", "responsible_id", "client_id", "contact_id", "deal_id")
-        repeat = {name: getattr(self, name) for name in ("repeat_unit", "repeat_every")}
+        repeat = {name: getattr(self, name) for name in ("repeat_unit", "repeat_every", "repeat_day")}
         reminder = self.remind_at and at - (self.scheduled_at - self.remind_at)
-        self.repeat_unit = self.repeat_every = values["repeat_unit"] = values["repeat_every"] = None
+        for name in repeat:
+            values[name] = None
+            setattr(self, name, None)
         return {
             **{name: getattr(self, name) for name in names},
             **repeat,

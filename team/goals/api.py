@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from accounts.hosts.api import TypedViewSet
+from accounts.roles.models import ASSIGNABLE
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import ChoiceField, IntegerField, RelatedField
 from core.api.filters import ListFilters
@@ -19,7 +20,7 @@ from team.goals.models import MAX_TARGET, Goal
 class GoalSerializer(ResourceSerializer):
     model = Goal
 
-    user_id = RelatedField("users")
+    user_id = RelatedField("users", **ASSIGNABLE)
     period = ChoiceField(Goal.Period.values)
     measure = ChoiceField(Goal.Measure.values)
     target = IntegerField(required=True, min_value=1, max_value=MAX_TARGET)

@@ -10,6 +10,7 @@ from datetime import timedelta
 from urllib.parse import urlencode
 
 from django.core import signing
+from django.db import transaction
 from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 
@@ -144,8 +145,9 @@ class World:
         )
         merged = make_client(self.bob, "Northwind")
         self.acme.account.merges.merge(self.acme.account, "client", similar.id, merged.id, {}, by=self.bob)
-        Goal(account=self.account).write({"target": 5, "measure": Goal.Measure.DEALS})
-        Goal(account=self.account).write({"target": 100_000, "user_id": self.bob.id})
+        with transaction.atomic():
+            Goal(account=self.account).write({"target": 5, "measure": Goal.Measure.DEALS})
+            Goal(account=self.account).write({"target": 100_000, "user_id": self.bob.id})
         self.contact_list = make_contact_list(self.bob, LONG_WORD[:200]).id
         self.records = {
             "merges": similar.id,

@@ -100,7 +100,7 @@ def test_the_next_task_of_a_series(acme):
         ("2026-03-27 09:00", "day", 2, "2026-03-28 12:00", "2026-03-29 09:00"),
         ("2026-03-20 09:00", "week", 1, "2026-03-30 12:00", "2026-04-03 09:00"),
         ("2026-01-31 09:00", "month", 1, "2026-01-31 09:00", "2026-02-28 09:00"),
-        ("2026-02-28 09:00", "month", 1, "2026-03-01 09:00", "2026-03-31 09:00"),
+        ("2026-02-28 09:00", "month", 1, "2026-03-01 09:00", "2026-03-28 09:00"),
         ("2026-01-30 09:00", "month", 3, "2026-09-01 09:00", "2026-10-30 09:00"),
         ("9999-12-31 09:00", "month", 1, "9999-12-31 09:00", None),
     ],
@@ -109,8 +109,26 @@ def test_the_time_of_the_next_task(at, unit, every, after, expected):
     """The time of day stays in the zone of the account, across a change of its clocks (29 March 2026). Missed times are skipped."""
     zone = ZoneInfo("Europe/Warsaw")
     at, after = (datetime.fromisoformat(text).replace(tzinfo=zone) for text in (at, after))
-    found = next_time(at, unit, every, after=after, zone=zone)
+    found = next_time(at, unit, every, at.day, after=after, zone=zone)
     assert (found and f"{found.astimezone(zone):%Y-%m-%d %H:%M}") == expected
+
+
+def test_a_monthly_series_keeps_its_day(acme):
+    """Unless somebody plans a task of the series for another day."""
+    json = acme.json()
+    make_task(acme.bob, "Invoice", scheduled_at=datetime(2027, 1, 30, 9, tzinfo=UTC), repeat_unit="month")
+
+    def complete() -> str:
+        json.put(f"/app/posts/{acme.account.posts.get(closed=False).id}.json", json={"post": {"closed": True}})
+        return f"{acme.account.posts.get(closed=False).scheduled_at:%m-%d}"
+
+    assert [complete(), complete()] == ["02-28", "03-30"]
+    path = f"/app/posts/{acme.account.posts.get(closed=False).id}.json"
+    json.put(path, json={"post": {"scheduled_at": "2027-04-30T15:00:00Z", "title": "Invoices"}})
+    assert complete() == "05-30"
+    path = f"/app/posts/{acme.account.posts.get(closed=False).id}.json"
+    json.put(path, json={"post": {"scheduled_at": "2027-05-15T15:00:00Z"}})
+    assert complete() == "06-15"
 
 
 def test_it_rejects_what_cannot_repeat(acme):

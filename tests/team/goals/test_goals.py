@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from team.goals.models import Goal, progress_of, won_since
-from tests.support.assertions import read
+from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_deal
 
 PATH, PAGE = "/app/goals.json", "/app/account/goals"
@@ -98,3 +98,8 @@ def test_it_rejects_more_goals_than_the_limit(acme, monkeypatch):
     Goal(account=acme.account).write({"target": 3})
     refused = acme.json(acme.alice_token).post(PATH, json={"goal": {"target": 3, "measure": "deals"}})
     assert refused.json()["errors"] == {"goal": ["is one too many (maximum is 1)"]}
+
+
+def test_members_have_no_goals(acme):
+    refused = acme.json(acme.alice_token).post(PATH, json={"goal": {"user_id": acme.carol.id, "target": 1}})
+    assert_refused(refused, 422, "validation_failed", {"user_id": ["can't be found"]})
