@@ -4,12 +4,35 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from accounts.hosts.api import APIRequest
+from core.api.fields import RelatedListField
+from core.api.serializers import ResourceSerializer
+from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
-from core.openapi.operations import QUERY_PARAMETERS, RESPONSES
-from core.openapi.values import ID, NAME, array_of, object_of, one_of, or_null
+from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES
+from core.openapi.values import COUNT, ID, NAME, array_of, object_of, one_of, or_null
+from crm.clients.models import Client
+from crm.contacts.models import Contact
 from team.duplicates.keys import KeyKind
-from team.duplicates.models import MAX_ROWS, PAGE_SIZE, find_groups, key_text, read_key
+from team.duplicates.models import MAX_ROWS, PAGE_SIZE, dismiss, find_groups, key_text, keys_in_common, read_key
 from team.menu.api import TeamViewSet
+
+
+class DismissalSerializer(ResourceSerializer):
+    """The rows that are no duplicates of one another."""
+
+    model = Client
+    is_derived = False
+
+    ids = RelatedListField("clients", required=True)
+
+
+class ContactDismissalSerializer(DismissalSerializer):
+    model = Contact
+
+    ids = RelatedListField("contacts", required=True)
+
+
+DISMISSALS = {"client": DismissalSerializer, "contact": ContactDismissalSerializer}
 
 
 class DuplicatesViewSet(TeamViewSet):
@@ -41,6 +64,21 @@ class DuplicatesViewSet(TeamViewSet):
             }
         )
 
+    def dismiss(self, request: APIRequest) -> HttpResponse:
+        """Say that rows are no duplicates of one another. Their keys in common are not compared until another row has one of them."""
+        serializer = DISMISSALS[self.resource](data=self.body.get("duplicates"), context=self.get_serializer_context())
+
+        def act() -> int:
+            # The check locks the rows.
+            self.check(duplicates=serializer)
+            ids = serializer.values["ids"]
+            if len(ids) < 2:
+                raise FieldError("ids", "must have two or more ids", "too_few")
+            keys = keys_in_common(self.account, self.resource, ids)
+            return dismiss(self.account, request.user, self.resource, keys)
+
+        return Response({"dismissed": in_transaction(act)})
+
 
 # The OpenAPI document, as far as views and serializers do not tell it
 ROW = object_of(id=ID, name=NAME, email=or_null(NAME), phone=or_null(NAME))
@@ -49,4 +87,6 @@ for key in ("client", "contact"):
     QUERY_PARAMETERS[f"read_{key}_duplicates"] = {"after": AFTER}
     rows = array_of(ROW, minItems=2, maxItems=MAX_ROWS)
     group = object_of({"reasons": array_of(one_of(KeyKind.values)), f"{key}s": rows})
+    BODIES[f"dismiss_{key}_duplicates"] = {"duplicates": DISMISSALS[key]}
+    RESPONSES[f"dismiss_{key}_duplicates"] = object_of(dismissed=COUNT)
     RESPONSES[f"read_{key}_duplicates"] = object_of(groups=array_of(group, maxItems=PAGE_SIZE), next=or_null(NAME))

@@ -230,6 +230,14 @@ def dismiss(account: Account, user: User, resource: str, keys: Iterable[Key]) ->
     return number
 
 
+def keys_in_common(account: Account, resource: str, ids: Collection[int]) -> list[Key]:
+    """Return the keys that two or more of these rows have."""
+    _model, key_model = MODELS[resource]
+    rows = key_model._default_manager.filter(account_id=account.id, **{f"{resource}_id__in": list(ids)}).order_by()
+    pairs = rows.values("kind", "key").annotate(number=models.Count("*")).filter(number__gt=1)
+    return list(pairs.values_list("kind", "key"))
+
+
 def fill(account_id: int, resource: str, *, after: int = 0) -> int | None:
     """Write the keys of the next rows of an account. Return the id of the last one, or None if there are no more."""
     model, _key_model = MODELS[resource]

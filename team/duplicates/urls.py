@@ -1,6 +1,7 @@
 from django.urls import path
 
 from team.duplicates.api import DuplicatesViewSet
+from team.duplicates.models import MODELS
 from team.duplicates.pages import DuplicatesPage
 from team.lists.declarations import LISTS
 
@@ -15,6 +16,14 @@ urlpatterns = [
             DuplicatesViewSet.as_view({"get": "retrieve"}, resource=resource),
             name=f"team-json-{resource}-duplicates",
         )
-        for resource in ("client", "contact")
+        for resource in MODELS
+    ),
+    *(
+        path(
+            f"app/{resource}s/duplicates/dismiss.json",
+            DuplicatesViewSet.as_view({"post": "dismiss"}, resource=resource),
+            name=f"team-json-dismiss-{resource}-duplicates",
+        )
+        for resource in MODELS
     ),
 ]

@@ -3,6 +3,7 @@
 from crm.clients.models import Client
 from team.duplicates.jobs import fill_duplicate_keys
 from team.duplicates.keys import name_key, phone_key, tax_no_key
+from tests.support.assertions import assert_refused
 from tests.support.factories import make_client, make_contact
 from tests.support.followers import run_followers
 from tests.support.queries import capture_queries
@@ -38,12 +39,27 @@ def test_it_works(acme, other):
     # What was dismissed stays so, until a further row has the key.
     page.forms["dismiss-1"].submit("do", value="dismiss", status=303)
     assert found(acme) == [(["phone", "tax_no", "name"], [one.name, "NOVA"])]
+    undismissed = acme.json().post(
+        "/app/clients/duplicates/dismiss.json", json={"duplicates": {"ids": [one.id, one.id]}}
+    )
+    assert_refused(undismissed, 422, "validation_failed", {"ids": ["must have two or more ids"]})
     third = make_client(acme.bob, "Meier", email="jan@example.com")
     assert found(acme)[0] == (["email"], ["Kowalski", "Nowak", "Meier"])
     # A changed or deleted row is a duplicate no more.
     third.write({"email": "meier@example.com"}, by=acme.bob)
     Client.objects.get(name="NOVA").trash(by=acme.bob)
     assert found(acme) == []
+
+
+def test_a_program_dismisses_duplicates(acme, other):
+    one, two = (make_client(acme.bob, "Nova", email=f"{name}@example.com") for name in "ab")
+    make_client(acme.bob, "Meier", email="a@example.com")
+    foreign, path = make_client(other.mallory, "Nova"), "/app/clients/duplicates/dismiss.json"
+    run_followers()
+    refused = acme.json().post(path, json={"duplicates": {"ids": [one.id, foreign.id]}})
+    assert_refused(refused, 422, "validation_failed", {"ids": [f"{foreign.id} can't be found"]})
+    assert acme.json().post(path, json={"duplicates": {"ids": [one.id, two.id]}}).json() == {"dismissed": 2}
+    assert found(acme) == [(["email"], ["Nova", "Meier"])]
 
 
 def test_rows_that_existed_before(acme):
