@@ -25,7 +25,8 @@ MONDAY = 0
 def country_names(language: str) -> dict[str, str]:
     """Return the names of the countries in a language by their codes (ISO 3166), in the order of the names."""
     names = {code: name for code, name in Locale(language).territories.items() if len(code) == 2 and code.isalpha()}
-    unassigned = {"EU", "EZ", "UN", "QO", "ZZ", "XA", "XB"}
+    # Codes of CLDR for regions and islands that have none of their own in ISO 3166. Kosovo has XK by usage.
+    unassigned = {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"}
     return dict(
         sorted(((code, name) for code, name in names.items() if code not in unassigned), key=lambda pair: pair[1])
     )

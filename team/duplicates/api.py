@@ -17,22 +17,25 @@ from team.duplicates.models import MAX_ROWS, PAGE_SIZE, dismiss, find_groups, ke
 from team.menu.api import TeamViewSet
 
 
-class DismissalSerializer(ResourceSerializer):
-    """The rows that are no duplicates of one another."""
+class ClientDismissalSerializer(ResourceSerializer):
+    """The clients that are no duplicates of one another."""
 
     model = Client
     is_derived = False
 
-    ids = RelatedListField("clients", required=True)
+    client_ids = RelatedListField("clients", required=True)
 
 
-class ContactDismissalSerializer(DismissalSerializer):
+class ContactDismissalSerializer(ResourceSerializer):
+    """The contacts that are no duplicates of one another."""
+
     model = Contact
+    is_derived = False
 
-    ids = RelatedListField("contacts", required=True)
+    contact_ids = RelatedListField("contacts", required=True)
 
 
-DISMISSALS = {"client": DismissalSerializer, "contact": ContactDismissalSerializer}
+DISMISSALS = {"client": ClientDismissalSerializer, "contact": ContactDismissalSerializer}
 
 
 class DuplicatesViewSet(TeamViewSet):
@@ -71,10 +74,7 @@ class DuplicatesViewSet(TeamViewSet):
         def act() -> int:
             # The check locks the rows.
             self.check(duplicates=serializer)
-            ids = serializer.values["ids"]
-            if len(ids) < 2:
-                raise FieldError("ids", "must have two or more ids", "too_few")
-            keys = keys_in_common(self.account, self.resource, ids)
+            keys = keys_in_common(self.account, self.resource, serializer.values[f"{self.resource}_ids"])
             return dismiss(self.account, request.user, self.resource, keys)
 
         return Response({"dismissed": in_transaction(act)})

@@ -384,9 +384,13 @@ def type_into_the_search(page) -> None:
 
 def record_a_call(page) -> None:
     """Choose the kind and send the form without a text."""
-    page.locator("#composer").get_by_text("Call", exact=True).click()
+    page.locator("#composer .kinds").get_by_text("Call", exact=True).click()
     page.locator("#composer").get_by_role("button", name="Save").click()
     page.locator("#composer .field-error").wait_for()
+
+
+def load_the_tiles(page) -> None:
+    page.wait_for_function("!document.querySelector('.tiles .htmx-request')")
 
 
 def edit_the_city(page) -> None:
@@ -712,7 +716,7 @@ PAGES = [
         path=lambda world: f"/app/deals/{world.staged_deal}/move?status_id={world.lost_status}",
         state="asking for a reason",
     ),
-    PageCase("app/reports", "bob"),
+    PageCase("app/reports", "bob", prepare=load_the_tiles),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/results"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/reasons?step=week", state="of reasons"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/suggestions", state="of suggestions"),

@@ -273,11 +273,11 @@ def client_merge(ids):
 
 
 def client_dismissal(ids):
-    return {"duplicates": {"ids": [ids.client, ids.unmerged_client]}}
+    return {"duplicates": {"client_ids": [ids.client, ids.unmerged_client]}}
 
 
 def contact_dismissal(ids):
-    return {"duplicates": {"ids": [ids.contact, ids.unmerged_contact]}}
+    return {"duplicates": {"contact_ids": [ids.contact, ids.unmerged_contact]}}
 
 
 def contact_merge(ids):
@@ -372,8 +372,8 @@ TABLE = [
     Row("GET", "app/clients/sums.json"),
     Row("GET", "app/clients/duplicates.json"),
     Row("GET", "app/contacts/duplicates.json"),
-    Row("POST", "app/clients/duplicates/dismiss.json", client_dismissal, foreign=["ids"]),
-    Row("POST", "app/contacts/duplicates/dismiss.json", contact_dismissal, foreign=["ids"]),
+    Row("POST", "app/clients/duplicates/dismiss.json", client_dismissal, foreign=["client_ids"]),
+    Row("POST", "app/contacts/duplicates/dismiss.json", contact_dismissal, foreign=["contact_ids"]),
     Row("GET", "app/deals/sums.json"),
     Row("GET", "app/clients/<id:id>/summary.json"),
     Row("GET", "app/contacts/<id:id>/summary.json"),
