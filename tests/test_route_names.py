@@ -8,7 +8,7 @@ from pathlib import Path
 from django.urls import get_resolver
 
 from core.rooms import import_modules
-from team.lists.declarations import LISTS
+from team.list_queries.declarations import LISTS
 from tests.support.rooms import ROOMS, USES, module_of
 
 ROOT = Path(__file__).resolve().parent.parent

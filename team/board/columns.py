@@ -39,8 +39,8 @@ from crm.fields.condition_values import PIPELINE
 from crm.fields.conditions import Condition, Target
 from forum.posts.tasks import IS_OPEN_TASK
 from team.fields.names import name_of_user
-from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery
+from team.list_queries.declarations import LISTS
+from team.list_queries.queries import ListQuery
 
 # The number of cards of a column, before more are shown.
 COLUMN_SIZE = 50

@@ -30,10 +30,10 @@ from crm.deals.models import Deal
 from team.board.columns import Board, BoardColumn, BoardQuery, Card, read_board, read_cards
 from team.board.moves import MAX_PLACE, Move, former_place, move_deal
 from team.fields.names import Names
-from team.lists.declarations import LISTS
+from team.list_queries.declarations import LISTS
+from team.list_queries.queries import ListQuery
 from team.lists.pages.filters import FilterForm
 from team.lists.pages.list import RecordListPage
-from team.lists.queries import ListQuery
 from team.menu.pages import TeamPage, TeamRequest
 
 # The element of the page that tells screen readers about a move.

@@ -3,7 +3,7 @@ from django.urls import path
 from team.duplicates.api import DuplicatesViewSet
 from team.duplicates.models import MODELS
 from team.duplicates.pages import DuplicatesPage
-from team.lists.declarations import LISTS
+from team.list_queries.declarations import LISTS
 
 urlpatterns = [
     path("app/clients/duplicates", DuplicatesPage.as_view(declaration=LISTS["client"]), name="team-client-duplicates"),

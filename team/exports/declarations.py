@@ -1,6 +1,6 @@
 """The kinds of exports: the lists of the team's pages, and further kinds of rows that have no list with columns.
 
-The fields of the lists are those of `team.lists.declarations`, so this module declares only the fields of the further kinds.
+The fields of the lists are those of `team.list_queries.declarations`, so this module declares only the fields of the further kinds.
 """
 
 import json
@@ -24,7 +24,7 @@ from crm.fields.catalogue import Field
 from crm.notes.models import Note
 from crm.resources.models import links_to_accessible
 from team.fields.names import name_of_row
-from team.lists.declarations import LISTS, SUGGESTION_FIELDS, RecordList
+from team.list_queries.declarations import LISTS, SUGGESTION_FIELDS, RecordList
 from team.timeline.models import KINDS
 
 # The column of each row that people call its number. Rows that other tables do not refer to have none.

@@ -30,8 +30,8 @@ from team.exports.declarations import EXPORTS, FORUM_SUGGESTIONS
 from team.exports.formats import CONTENT_TYPES, DecimalSign, Format, Separator
 from team.exports.models import CHUNK_BYTES, MAX_QUERY_LENGTH, Export, ExportQuerySet
 from team.exports.sources import ListSource, Source
-from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery
+from team.list_queries.declarations import LISTS
+from team.list_queries.queries import ListQuery
 from team.menu.pages import TeamPage, TeamRequest
 
 # The action of a list that exports the selected rows.

@@ -20,17 +20,6 @@ document.addEventListener("click", (event) => {
   });
 });
 
-// A button with data-peek shows the row of its list in the panel at the side, which Escape closes.
-const peek = document.getElementById("peek");
-document.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-peek]");
-  if (!button) return;
-  htmx.ajax("GET", button.dataset.peek, { target: "#peek-content", swap: "innerHTML", source: button }).then(() => {
-    if (peek.querySelector("#peek-heading")) peek.showModal();
-  });
-});
-peek.addEventListener("click", (event) => { if (event.target === peek) peek.close(); });
-
 // The page behind the dialog shows the new row, and the message about it. If that would lose what the user has typed or selected there,
 // only the parts with data-live are replaced.
 function hasChanged(field) {

@@ -26,8 +26,8 @@ from crm.fields.conditions import SEVERAL, TEXTS, Condition, Operator, Target, o
 from crm.fields.periods import DAYS_LABELS, period_label, split_days
 from crm.fields.periods import LABELS as PERIOD_LABELS
 from team.fields.names import LINKS, MAX_USERS, OF_FORUM, Names, people_of
+from team.list_queries.queries import ListQuery
 from team.lists.pages.base import RecordsPage
-from team.lists.queries import ListQuery
 
 # The choice of the form for the parameter `__empty=false`.
 FILLED = "filled"

@@ -30,13 +30,13 @@ from core.rows.values import ValuesRow
 from crm.fields.catalogue import Field, grouped
 from team.fields.cells import Cell, cells_of, value_in
 from team.fields.names import LINKS, Names
-from team.lists.declarations import LISTS
-from team.lists.layouts import MAX_COLUMNS, PAGE_SIZES, ListLayout, move_column, read_widths
+from team.list_queries.declarations import LISTS
+from team.list_queries.layouts import MAX_COLUMNS, PAGE_SIZES, ListLayout, move_column, read_widths
+from team.list_queries.queries import ACTIONS, MAX_COUNT, ListQuery
+from team.list_queries.sums import ColumnSum, add_up, read_sums, summed_fields
 from team.lists.pages.base import RecordsPage
 from team.lists.pages.filters import FilteredPage, FilterForm
-from team.lists.queries import ACTIONS, MAX_COUNT, ListQuery
 from team.lists.saved_views import MAX_NAME_LENGTH, SavedView, read_list, views_of
-from team.lists.sums import ColumnSum, add_up, read_sums, summed_fields
 from team.menu.pages import TeamRequest
 from team.summaries.models import SUM_NAMES
 
@@ -105,7 +105,9 @@ class RecordListPage(FilteredPage):
 
     def show(self, query: ListQuery, filter_form: FilterForm | None = None) -> HttpResponse:
         if self.request.htmx and "sums" in self.request.GET:
-            return self.render("team/lists/sums.html", columns=self.columns(query), **self.sums_context(query, None))
+            return self.render(
+                "team/lists/sums.html", columns=self.columns(query), **self.sums_context(query, None)
+            )
         page = (
             self.read_page(per_page=self.layout.page_size) if "per_page" not in self.request.GET else self.read_page()
         )

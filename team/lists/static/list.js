@@ -67,6 +67,15 @@ document.addEventListener("DOMContentLoaded", () => {
     button.append(document.getElementById("peek-icon").content.cloneNode(true));
     link.after(button);
   }
+  const peek = document.getElementById("peek");
+  list.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-peek]");
+    if (!button) return;
+    htmx.ajax("GET", button.dataset.peek, { target: "#peek-content", swap: "innerHTML", source: button }).then(() => {
+      if (peek.querySelector("#peek-heading")) peek.showModal();
+    });
+  });
+  peek?.addEventListener("click", (event) => { if (event.target === peek) peek.close(); });
 
   // Move the focus along the current row, over the links that are shown.
   const step = (number) => (row) => {

@@ -33,7 +33,7 @@ from crm.fields.catalogue import Field, fields_of
 from crm.resources.api.views import write_row
 from crm.resources.models import CRMResource
 from team.fields.forms import AskingForm, find_clients, form_field, initial_value
-from team.lists.declarations import LISTS
+from team.list_queries.declarations import LISTS
 from team.lists.pages.base import RecordsPage
 from team.menu.pages import ActionsPage, TeamPage, TeamRequest, search_text
 

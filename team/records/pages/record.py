@@ -33,7 +33,7 @@ from team.bulk.actions import ACTIONS, Action
 from team.fields.cells import as_status, cells_of, fact_of, shown_fields, value_in, with_linked_names
 from team.fields.forms import FieldEdit, FieldForm, editable_field
 from team.fields.names import LINKS, Names
-from team.lists.declarations import LISTS
+from team.list_queries.declarations import LISTS
 from team.lists.pages.base import RecordsPage
 from team.lists.pages.list import MAX_POSITION_DIGITS
 from team.menu.pages import ActionsPage, TeamRequest, search_text

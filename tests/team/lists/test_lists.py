@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.users.models import User
 from crm.clients.models import Client
 from crm.deals.models import Deal
-from team.lists import queries
+from team.list_queries import queries
 from team.summaries.recount import recount_summaries
 from tests.support.factories import (
     make_client,

@@ -46,7 +46,7 @@ def test_it_works(acme, client):
     visitor = acme.page(acme.bob)
     visitor.get(record_path(client))
     page, queries = capture_queries(lambda: visitor.get(record_path(client)))
-    assert len(queries) == 11, queries
+    assert len(queries) == 12, queries
     assert texts(page) == [
         "Deal moved Roof – changed to Won alice",
         "Fields changed City – changed to Gdańsk Responsible – changed to alice Bob Nowak",

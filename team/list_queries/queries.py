@@ -39,7 +39,7 @@ from crm.fields.condition_values import BOOLEANS, OUTCOME
 from crm.fields.conditions import MAX_CONDITIONS, SEVERAL, TEXTS, Condition, Operator, QueryPurpose, Target, find_target
 from crm.fields.relations import Relation
 from team.fields.names import LINKS, OF_FORUM, RECORDS, name_of_row, name_of_user
-from team.lists.declarations import LISTS, RecordList
+from team.list_queries.declarations import LISTS, RecordList
 from team.summaries.models import SUM_NAMES, revenue_of, with_revenue, with_summary
 
 # A list is counted up to this number.

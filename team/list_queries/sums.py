@@ -13,7 +13,7 @@ from accounts.account.models import Account
 from core.rows.declared import FieldType
 from core.search.queries import search_transaction
 from crm.fields.catalogue import Field
-from team.lists.queries import ListQuery
+from team.list_queries.queries import ListQuery
 from team.summaries.models import SUM_NAMES, revenue_by
 
 # The value of an additional field as a number, and null for other values.
