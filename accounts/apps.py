@@ -67,6 +67,7 @@ class Accounts(rooms.Room):
         "public_key": _("public key"),
         "resource": _("resource"),
         "responsible": _("responsible"),
+        "preferences": _("preferences"),
         "role": _("role"),
         "rot_days": _("days"),
         "scopes": _("scopes"),

@@ -14,6 +14,7 @@ class CRM(rooms.Room):
         "duration": _("duration"),
         "note": _("note"),
         "noted_at": _("time of the note"),
+        "outcome": _("outcome"),
         "field_definition": _("field"),
         "key": _("key"),
         "label": _("label"),

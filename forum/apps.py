@@ -48,4 +48,6 @@ class ForumConfig(rooms.Room):
         "target_on": _("target day"),
         "task_kind": _("task kind"),
         "title": _("title"),
+        "repeat_unit": _("repetition"),
+        "scheduled_at": _("due time"),
     }

@@ -27,6 +27,7 @@ ARGUMENTS = {
     "text": "x",
     "after": 0,
     "endpoint_id": 1,
+    "resource": "client",
     "delivery_id": 1,
     "sealed": "x",
     "status_id": 1,

@@ -193,6 +193,8 @@ OF_ACTS = {
     "comment.rejected": "comment.deleted",
     "client.undone": "client.unmerged",
     "contact.undone": "contact.unmerged",
+    # A mark on the page of the suggestion, which is a raw change of it.
+    **dict.fromkeys(("comment.pinned", "comment.not_pinned", "comment.helpful", "comment.not_helpful"), "post.updated"),
     "message.sent": "message.updated",
     "message.cancelled": "message.updated",
 }

@@ -66,6 +66,7 @@ FOR_ANYONE = {
 # The beginnings of the routes of the team's pages over the CRM.
 TEAM_COLLECTIONS = (
     "app/find",
+    "app/home",
     "app/clients",
     "app/contacts",
     "app/contact_lists",

@@ -408,7 +408,7 @@ TEAM_PAGES = {
 
 def test_plans_of_filtered_lists(long_lists, monkeypatch):
     acme, _ = long_lists
-    monkeypatch.setattr("team.lists.queries.COMMON_ROWS", 750)
+    monkeypatch.setattr("team.list_queries.queries.COMMON_ROWS", 750)
     visitor, problems = acme.page(acme.alice), []
     for path, max_rows in TEAM_PAGES.items():
         response, queries = capture_parameters(partial(visitor.get, path))

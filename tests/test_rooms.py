@@ -28,6 +28,7 @@ EXCEPTIONS = {
     ("core/openapi/document.py", "tags"): "a key of OpenAPI, not the tags of an account",
     ("core/openapi/schema.py", "tags"): "a key of OpenAPI, not the tags of an account",
     ("core/rows/declared.py", "tags"): "the type of a field, not the tags of an account",
+    ("core/rows/declared.py", "forum"): "the type of a field, not the room",
     ("core/openapi/schema.py", ".statuses"): "HTTP statuses of an operation, not those of an account",
     ("crm/clients/models.py", "posts"): POSTS,
     ("crm/clients/models.py", ".posts"): POSTS,

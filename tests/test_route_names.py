@@ -8,7 +8,7 @@ from pathlib import Path
 from django.urls import get_resolver
 
 from core.rooms import import_modules
-from team.lists.declarations import LISTS
+from team.list_queries.declarations import LISTS
 from tests.support.rooms import ROOMS, USES, module_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,6 +26,7 @@ MODULES_WITH_PATHS = {
 # A page for a browser, and a document for a program.
 ROUTES_OF_TWO_FORMATS = {"forum-home", "forum-category"}
 ROUTES_WITHOUT_USES = {
+    "accounts-sign-up-finish": "e-mails of former sign-ups have links to it",
     "forum-robots": "robots request it at this fixed path",
     "forum-favicon": "browsers request it at this fixed path",
     "forum-sitemap": "search engines request it at this fixed path",

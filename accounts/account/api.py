@@ -24,10 +24,12 @@ from core.api.fields import (
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import transactional
+from core.http.regions import country_names
 from core.openapi.fields import describe_field
 from core.openapi.operations import BODIES, RESPONSES
 from core.openapi.schema import JSONOperationSchema
 from core.openapi.values import NAME, JSONSchema, object_of
+from core.pages.navigation import start_page_choices
 
 
 class ExchangeRatesField(WireField):
@@ -60,6 +62,8 @@ class AccountSerializer(ResourceSerializer):
     exchange_rates = ExchangeRatesField(read_only=True)
     exchange_rates_on = DateField(read_only=True)
     takes_euro_rates = BooleanField(read_only=True)
+    start_page = TextField(read_only=True)
+    country = TextField(read_only=True)
     won_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
     lost_reasons = TextListField(max_items=MAX_REASONS, read_only=True)
 
@@ -73,6 +77,8 @@ class AccountSettingsSerializer(ResourceSerializer):
     inactive_member_months = IntegerField(min_value=Account.MIN_INACTIVE_MONTHS, max_value=Account.MAX_INACTIVE_MONTHS)
     exchange_rates = ExchangeRatesField()
     takes_euro_rates = BooleanField()
+    country = ChoiceField(["", *country_names("en")])
+    start_page = ChoiceField([name for name, _label in start_page_choices()])
     won_reasons = TextListField(max_items=MAX_REASONS)
     lost_reasons = TextListField(max_items=MAX_REASONS)
 

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from defusedxml import ElementTree
 from defusedxml.common import DefusedXmlException
@@ -19,9 +18,6 @@ from django.utils.translation import gettext_lazy as _
 from core import outbound
 from core.errors import FieldError
 from core.numbers import CURRENCIES, to_decimal
-
-if TYPE_CHECKING:
-    from accounts.account.models import Account
 
 MAX_WHOLE_DIGITS, MAX_DECIMAL_PLACES = 9, 10
 EURO_RATES_URL = "https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml"
@@ -42,15 +38,15 @@ class ConvertedSum:
     found: tuple[str, ...] = ()
 
 
-def convert(account: "Account", amounts: Iterable[tuple[str, Decimal]]) -> ConvertedSum:
-    """Return the sum of pairs of a currency and an amount."""
-    rates = {account.currency: Decimal(1)} | {code: Decimal(rate) for code, rate in account.exchange_rates.items()}
+def convert(currency: str, rates_of_account: Mapping[str, str], amounts: Iterable[tuple[str, Decimal]]) -> ConvertedSum:
+    """Return the sum of pairs of a currency and an amount, in the currency of the account."""
+    rates = {currency: Decimal(1)} | {code: Decimal(rate) for code, rate in rates_of_account.items()}
     total, missing, found = Decimal(0), dict[str, None](), dict[str, None]()
-    for currency, amount in amounts:
-        if currency in rates:
-            total += amount * rates[currency]
-        if currency != account.currency and amount:
-            (found if currency in rates else missing)[currency] = None
+    for code, amount in amounts:
+        if code in rates:
+            total += amount * rates[code]
+        if code != currency and amount:
+            (found if code in rates else missing)[code] = None
     return ConvertedSum(total, tuple(missing), tuple(found))
 
 
@@ -68,6 +64,14 @@ def check_rates(rates: Mapping[str, object], currency: str, *, field: str = "exc
         if code != currency:
             found[code] = format(rate.normalize(), "f")
     return dict(sorted(found.items()))
+
+
+def are_rates(value: object) -> bool:
+    """Return whether a value is one that `check_rates` returns for some currency."""
+    try:
+        return isinstance(value, dict) and check_rates(value, "") == value
+    except FieldError:
+        return False
 
 
 def change_base(rates: Mapping[str, str], former: str, currency: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The tenant."""
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop
 
-from accounts.account.exchange_rates import change_base, divide
+from accounts.account.exchange_rates import ConvertedSum, change_base, convert, divide
 from accounts.audit.models import Audited
 from accounts.hosts.names import PREFIX_PATTERN
 from core.db.fields import PlainField
@@ -77,7 +77,7 @@ class Account(Audited):
     audited = (
         *("name", "time_zone", "language", "currency", "agents_see", "confirms_user_links", "link_guests_by_email"),
         *("won_reasons", "lost_reasons", "trash_days", "inactive_member_months", "second_factor_roles"),
-        *("exchange_rates", "takes_euro_rates"),
+        *("exchange_rates", "takes_euro_rates", "start_page", "country"),
     )
     MIN_TRASH_DAYS, MAX_TRASH_DAYS = 7, 365
     MIN_INACTIVE_MONTHS, MAX_INACTIVE_MONTHS = 12, 120
@@ -95,6 +95,8 @@ class Account(Audited):
     time_zone = models.CharField(max_length=255, default="UTC")
     language = models.CharField(max_length=255, default="en")
     currency = models.CharField(max_length=255, default="EUR")
+    # The ISO 3166 code of the country whose formats dates and numbers have, or "" for those of the language.
+    country = models.CharField(max_length=2, blank=True, default="", db_default="")
     agents_see = models.CharField(
         max_length=255, choices=AgentsSee.choices, default=AgentsSee.ALL, db_default=AgentsSee.ALL
     )
@@ -124,6 +126,10 @@ class Account(Audited):
     exchange_rates = models.JSONField(default=dict, db_default={})
     exchange_rates_on = models.DateField(null=True, editable=False)
     takes_euro_rates = models.BooleanField(default=False, db_default=False)
+    # The page at which the team starts (`core.pages.navigation.register_start_page`).
+    start_page = models.CharField(max_length=255, default="home", db_default="home")
+    # The ids of the examples (`team.home.examples`), by the key of the resource.
+    examples = models.JSONField(default=dict, db_default={}, editable=False)
     # The keys of the resources for which the account defines fields. A request that finds none here reads no definitions.
     resources_with_fields = ArrayField(models.TextField(), default=list, db_default=[], editable=False)
     # The plan, and its limits (`accounts.plans`): the bytes of stored files, the requests per minute of each token or user, and the users of the
@@ -266,6 +272,10 @@ class Account(Audited):
         if self.inactive_member_months != former_months:
             # Members are told of the new time.
             self.users.exclude(erasure_notice_at=None).update(erasure_notice_at=None)
+
+    def convert(self, amounts: Iterable[tuple[str, Decimal]]) -> ConvertedSum:
+        """Return the sum of pairs of a currency and an amount, in the currency of the account."""
+        return convert(self.currency, self.exchange_rates, amounts)
 
     def take_euro_rates(self, day: date, values: Mapping[str, Decimal]) -> None:
         """Replace the exchange rates by those of a day, from the values of currencies in euros. Raise FieldError."""

@@ -8,23 +8,25 @@ from django.conf import settings
 from django.contrib import messages
 from django.forms import BoundField
 from django.http import HttpResponse, QueryDict
-from django.utils.translation import gettext
+from django.utils.translation import get_language, gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.exchange_rates import RatesUnavailable, check_rates, fetch_euro_rates
 from accounts.account.models import Account
 from accounts.hosts.requests import UserRequest
-from accounts.layout.forms import Form, LongSelect, time_zone_choices
+from accounts.layout.forms import Form, LongSelect, TimeZoneField
 from accounts.layout.settings import SettingsPage
+from core.http.regions import country_names
 from core.numbers import CURRENCIES
 from core.pages.base import redirect
 from core.pages.formatting import date_text, number_text
+from core.pages.navigation import start_page_choices
 from core.pages.number_fields import TypedNumberField
 
 
 class AccountForm(Form):
     name = forms.CharField(label=_("Name"), max_length=255)
-    time_zone = forms.ChoiceField(
+    time_zone = TimeZoneField(
         label=_("Time zone"),
         help_text=_("Times are shown in it, here and to programs. Everyone can choose another one in their profile."),
     )
@@ -33,10 +35,20 @@ class AccountForm(Form):
         choices=settings.LANGUAGES,
         help_text=_("For e-mails, and for visitors whose browser asks for a language we don't have."),
     )
+    country = forms.ChoiceField(
+        label=_("Country"),
+        required=False,
+        widget=LongSelect,
+        help_text=_("Dates, numbers and the first day of the week are written as there."),
+    )
     currency = forms.CharField(
         label=_("Currency"),
         max_length=3,
         help_text=_("For new deals: the three letters of ISO 4217, such as EUR, PLN or USD."),
+    )
+    start_page = forms.ChoiceField(
+        label=_("Page at which the team starts"),
+        help_text=_("After signing in, and with the name in the header."),
     )
     confirms_user_links = forms.BooleanField(
         label=_("Link users to customers without asking"),
@@ -56,11 +68,10 @@ class AccountForm(Form):
 
     def __init__(self, data: QueryDict | None = None, *, account: Account) -> None:
         super().__init__(data, initial={name: getattr(account, name) for name in self.base_fields})
-        choices = list(time_zone_choices())
-        # Keep a time zone that was set by other means and is not among the choices.
-        if account.time_zone not in dict(choices):
-            choices.insert(0, (account.time_zone, account.time_zone))
-        self.set_choices("time_zone", choices)
+        self.set_choices("start_page", start_page_choices())
+        self.set_choices(
+            "country", [("", gettext("As the language does it")), *country_names(get_language() or "en").items()]
+        )
         if currency := self.data.get("currency"):
             self.replace_data("currency", currency.strip().upper())
         self.account = account

@@ -19,6 +19,7 @@ from accounts.account_creation.creation import create_account_without_token, fin
 from accounts.account_creation.models import AccountInvitation
 from accounts.hosts.requests import PageRequest
 from accounts.sign_in.models import SignInCode
+from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.errors import FieldError
 from core.http.throttling import DAY, HOUR, enforce_limit, hit_address
@@ -55,6 +56,7 @@ class AccountDraft:
     language: str
     time_zone: str
     currency: str
+    country: str = ""
     # The secret of an invitation, or "".
     invitation: str = ""
     code: str = field(default_factory=lambda: f"{secrets.randbelow(10**SignInCode.DIGITS):0{SignInCode.DIGITS}}")
@@ -111,7 +113,10 @@ class AccountDraft:
             language=self.language,
             time_zone=self.time_zone,
             currency=self.currency,
+            country=self.country,
         )
+        account = owner.account
+        account.statuses.bulk_create(Status.defaults(account, rows=Status.DEFAULTS_OF_CLIENTS))
         if is_held:
             with override(self.language):
                 owner.account.suspend(

@@ -1,4 +1,4 @@
-"""Guesses about a new account from what a browser sends: its address, time zone and currency. The owner can change all but the address."""
+"""Guesses about a new account from what a browser sends: its address, time zone, country and currency. The owner can change all but the address."""
 
 import secrets
 
@@ -10,6 +10,7 @@ from django.utils.translation.trans_real import parse_accept_lang_header
 from accounts.account_creation.creation import find_taken_prefixes
 from accounts.hosts.names import is_reserved
 from accounts.layout.forms import time_zone_choices
+from core.http.regions import is_country
 from core.numbers import CURRENCIES
 
 # The length of a proposed prefix, without the number behind it.
@@ -37,10 +38,15 @@ def guess_time_zone(sent: str, accepted_languages: str) -> str:
     return zones[0] if len(zones) == 1 else "UTC"
 
 
-def guess_currency(time_zone: str, accepted_languages: str) -> str:
-    """Return the currency of the country of the time zone, or else of the browser's language."""
-    territory = get_global("zone_territories").get(time_zone) or _territory_of_language(accepted_languages)
-    currency = next(iter(get_territory_currencies(territory)), "")
+def guess_country(time_zone: str, accepted_languages: str) -> str:
+    """Return the country of the time zone, or else of the browser's language, or "" if both are unknown."""
+    country = get_global("zone_territories").get(time_zone) or _territory_of_language(accepted_languages)
+    return country if is_country(country) else ""
+
+
+def guess_currency(country: str) -> str:
+    """Return the currency of a country, or else the euro."""
+    currency = next(iter(get_territory_currencies(country)), "") if country else ""
     return currency if currency in CURRENCIES else "EUR"
 
 

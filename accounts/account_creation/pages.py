@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 
 from accounts.account_creation.creation import find_prefix_error
 from accounts.account_creation.drafts import MAX_NAME_LENGTH, PREFIX_ERRORS, AccountDraft
-from accounts.account_creation.guesses import guess_currency, guess_time_zone, propose_prefix
+from accounts.account_creation.guesses import guess_country, guess_currency, guess_time_zone, propose_prefix
 from accounts.account_creation.models import AccountInvitation
 from accounts.hosts.names import full_name, public_url
 from accounts.hosts.requests import PageRequest, UserRequest
@@ -209,6 +209,7 @@ class NewAccountPage(FrontPage):
     def make_draft(self, values: dict[str, str]) -> AccountDraft:
         accepted = self.request.headers.get("Accept-Language", "")
         zone = guess_time_zone(values["time_zone"], accepted)
+        country = guess_country(zone, accepted)
         return AccountDraft(
             name=values["name"],
             prefix=values["address"],
@@ -216,7 +217,8 @@ class NewAccountPage(FrontPage):
             owner_name=values["owner_name"],
             language=get_language() or settings.LANGUAGE_CODE,
             time_zone=zone,
-            currency=guess_currency(zone, accepted),
+            currency=guess_currency(country),
+            country=country,
             invitation=self.secret,
         )
 

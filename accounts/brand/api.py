@@ -60,14 +60,14 @@ class BrandViewSet(TypedViewSet, JSONViewSet):
     def update(self, request: APIRequest) -> HttpResponse:
         serializer = BrandSerializer(data=self.body.get("brand"), partial=True, context=self.get_serializer_context())
         self.check(brand=serializer)
-        # Null changes nothing, except for a picture, which it removes.
+        # Null changes nothing, except for a picture, which null or an empty file removes.
         values = {
             name: value for name, value in serializer.values.items() if value is not None or name in PICTURE_ROUTES
         }
         for name in PICTURE_ROUTES.keys() & values.keys():
             if values[name] is not None:
                 values[name].seek(0)
-                values[name] = values[name].read(MAX_PICTURE_BYTES + 1)
+                values[name] = values[name].read(MAX_PICTURE_BYTES + 1) or None
         return Response(self.represent(Branding.change(self.account, **values)))
 
     def represent(self, row: Branding) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from typing import Any, cast
 
+from babel.core import get_global
 from django import forms
 from django.forms.utils import flatatt
 from django.http import QueryDict
@@ -64,6 +65,46 @@ class Form(forms.Form):
 def time_zone_choices() -> list[tuple[str, str]]:
     names = sorted(zoneinfo.available_timezones())
     return [(name, name.replace("_", " ")) for name in names if "/" in name or name == "UTC"]
+
+
+@cache
+def usual_time_zones() -> list[str]:
+    """Return the names of the current time zones of all countries."""
+    names = {name for zones in get_global("territory_zones").values() for name in zones if "/" in name}
+    return sorted(names & zoneinfo.available_timezones())
+
+
+@cache
+def _zone_options() -> SafeString:
+    return format_html_join("", '<option value="{}">', ((name,) for name in usual_time_zones()))
+
+
+class TimeZoneInput(forms.TextInput):
+    """A field that proposes time zones while the user types a part of the name."""
+
+    def render(
+        self, name: str, value: object, attrs: Mapping[str, object] | None = None, renderer: object = None
+    ) -> SafeString:
+        list_id = f"{(attrs or {}).get('id', name)}-zones"
+        html = super().render(
+            name, value, {**(attrs or {}), "list": list_id, "autocomplete": "off", "spellcheck": "false"}
+        )
+        return format_html('{}<datalist id="{}">{}</datalist>', html, list_id, _zone_options())
+
+
+class TimeZoneField(forms.CharField):
+    """The name of a time zone. A city is enough if only one time zone has it: `warsaw` is `Europe/Warsaw`."""
+
+    widget = TimeZoneInput
+
+    def to_python(self, value: object) -> str:
+        text = str(super().to_python(value)).replace(" ", "_")
+        if not text or text in zoneinfo.available_timezones():
+            return text
+        found = [name for name in usual_time_zones() if text.lower() in (name.lower(), name.lower().rpartition("/")[2])]
+        if len(found) != 1:
+            raise forms.ValidationError(_("Is not a time zone such as Europe/Warsaw"))
+        return found[0]
 
 
 class ColorInput(forms.ColorInput):

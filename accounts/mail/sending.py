@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from accounts.account.models import Account
 from accounts.brand.models import Look
 from accounts.hosts.requests import PageRequest
+from core.http.regions import override_region
 from core.http.throttling import HOUR, client_address_of
 from core.jobs.registry import PermanentError, RetryDelays, job, register_queue
 from core.limits.rate_limits import hashed_key, hit
@@ -112,7 +113,8 @@ class Email:
         )
 
     def render(self, look: Look | None = None) -> tuple[str, str, str]:
-        with translation.override(supported_language(self.language)):
+        # The recipient may have other formats than the sender of the request.
+        with translation.override(supported_language(self.language)), override_region(""):
             context = {"sender": self.sender, "to": self.to, **self.context}
             content = render_to_string(self.template, context)
             first_line, _newline, text = content.strip().partition("\n")

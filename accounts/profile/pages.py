@@ -1,6 +1,5 @@
 """The profile of a user: personal data, preferences, e-mail, password and sessions."""
 
-from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -12,13 +11,13 @@ from django.http import HttpResponse, QueryDict
 from django.middleware.csrf import rotate_token
 from django.urls import reverse
 from django.utils.dates import WEEKDAYS
-from django.utils.translation import gettext, override
+from django.utils.translation import get_language, gettext, override
 from django.utils.translation import gettext_lazy as _
 
 from accounts.erasure.erasing import Receipt, erase_user
 from accounts.erasure.pages import redirect_to_receipt
 from accounts.hosts.requests import PageRequest, UserRequest
-from accounts.layout.forms import Form, LongSelect, time_zone_choices
+from accounts.layout.forms import Form, LongSelect, TimeZoneField, usual_time_zones
 from accounts.layout.settings import parse_id
 from accounts.mail.sending import Purpose, count_email, sign_link
 from accounts.sessions.cookies import CODE_COOKIE, SESSION_COOKIE, delete_cookie, set_cookie
@@ -42,8 +41,10 @@ from accounts.users.models import User
 from accounts.users.preferences import set_preference
 from core.db.transactions import in_transaction
 from core.errors import Throttled
+from core.http.regions import country_names
 from core.http.throttling import count_from_address
 from core.pages.base import Page, redirect, referring_path
+from core.pages.formatting import REGION_PREFERENCE
 from core.rows.trimmed import fold_email
 
 # The purpose of the links that confirm an e-mail address.
@@ -59,7 +60,7 @@ class UserForm(Form):
 
     def __init__(self, data: QueryDict | None = None, *, request: UserRequest) -> None:
         self.user = request.user
-        super().__init__(data, initial={name: getattr(self.user, name) for name in self.base_fields})
+        super().__init__(data, initial={name: getattr(self.user, name, "") for name in self.base_fields})
 
 
 class ProfileForm(UserForm):
@@ -149,17 +150,27 @@ class RegionForm(UserForm):
     AUTO = "auto"
 
     language = forms.ChoiceField(label=_("Language"))
-    time_zone = forms.ChoiceField(label=_("Time zone"), widget=LongSelect)
+    time_zone = TimeZoneField(
+        label=_("Time zone"), required=False, help_text=_("Type a city. Without one, it is that of the forum.")
+    )
+    region = forms.ChoiceField(
+        label=_("Dates and numbers"), required=False, widget=LongSelect, help_text=_("Also on which day a week begins.")
+    )
 
     def __init__(self, data: QueryDict | None = None, *, request: UserRequest) -> None:
         super().__init__(data, request=request)
-        self.initial = {name: value or self.AUTO for name, value in self.initial.items()}
-        zone = gettext("The forum's: %(zone)s") % {"zone": self.user.account.time_zone.replace("_", " ")}
+        self.initial["language"] = self.initial["language"] or self.AUTO
+        self.initial["region"] = self.user.preferences.get(REGION_PREFERENCE, "")
         self.set_choices("language", [(self.AUTO, gettext("The one my browser asks for")), *settings.LANGUAGES])
-        self.set_choices("time_zone", [(self.AUTO, zone), *time_zone_choices()])
+        countries = country_names(get_language() or settings.LANGUAGE_CODE)
+        self.set_choices("region", [("", gettext("Automatic")), *countries.items()])
+        self.fields["time_zone"].widget.attrs["placeholder"] = self.user.account.time_zone
 
     def clean(self) -> dict[str, Any]:
-        return {name: None if value == self.AUTO else value for name, value in super().clean().items()}
+        values = super().clean()
+        return values | {
+            name: None for name, none in (("language", self.AUTO), ("time_zone", "")) if values.get(name) == none
+        }
 
 
 class ShortcutsForm(UserForm):
@@ -228,17 +239,33 @@ class Profile(PartsPage):
             in_transaction(user.reset_bounces)
             messages.success(request, gettext("The next notification is sent to your e-mail again."))
             return redirect("accounts-profile")
+        if part == "time_zone":
+            return self.choose_time_zone()
         if part not in self.parts:
             return self.render_parts()
         form = self.parts[part](request.POST, request=request)
-        change = user.change_profile if part == "about" else user.change
-        if part == "density":
-            change = partial(set_density, user)
-        if not form.is_valid() or not self.submit_form(form, lambda: change(**form.cleaned_data)):
+
+        def act() -> None:
+            values = dict(form.cleaned_data)
+            if "region" in values:
+                set_preference(user, REGION_PREFERENCE, values.pop("region"))
+            if part == "density":
+                set_density(user, **values)
+            else:
+                (user.change_profile if part == "about" else user.change)(**values)
+
+        if not form.is_valid() or not self.submit_form(form, act):
             return self.render_parts(part, form)
         with override(user.language):
             messages.success(request, gettext("Saved."))
         return redirect("accounts-profile")
+
+    def choose_time_zone(self) -> HttpResponse:
+        """Save the time zone that a page has offered, and return to that page."""
+        zone = self.request.POST.get("time_zone", "")
+        if zone in usual_time_zones() or zone == self.request.account.time_zone:
+            in_transaction(lambda: self.request.user.change(time_zone=zone))
+        return redirect(referring_path(self.request))
 
 
 class EmailForm(PasswordConfirmationForm):

@@ -20,9 +20,10 @@ from accounts.sessions.models import Session
 from core.error_responses import share_exceeded, unavailable
 from core.errors import ShareExceeded
 from core.http.formats import expects_html
+from core.http.regions import override_region
 from core.http.throttling import client_address_of
 from core.limits.request_shares import hold_share
-from core.pages.formatting import language_of
+from core.pages.formatting import language_of, region_of
 
 
 class PagesMiddleware:
@@ -50,7 +51,8 @@ class PagesMiddleware:
         user, account = page_request.user, page_request.account
         zone = (user and user.time_zone) or (account.time_zone if account else settings.TIME_ZONE)
         with translation.override(language_of(request)), timezone.override(zone):
-            response = self.page(request)
+            with override_region(region_of(request)):
+                response = self.page(request)
             response.headers.setdefault("Content-Language", translation.get_language())
         # Renew the cookie of an extended session, unless the view signed the user in or out and set the cookie itself.
         session = page_request.session

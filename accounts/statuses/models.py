@@ -196,6 +196,12 @@ class Status(Ordered, Audited, TenantModel):
         (Kind.DEAL, "won", gettext_noop("Won"), "#16a34a", True, Outcome.WON, 100, None),
         (Kind.DEAL, "lost", gettext_noop("Lost"), "#dc2626", True, Outcome.LOST, 0, None),
     )
+    # Of clients, in an account that somebody creates on the pages. Partners send their own.
+    DEFAULTS_OF_CLIENTS: tuple[tuple[Any, ...], ...] = (
+        (Kind.CLIENT, "lead", gettext_noop("Lead"), "#2563eb", False),
+        (Kind.CLIENT, "customer", gettext_noop("Customer"), "#16a34a", False),
+        (Kind.CLIENT, "former", gettext_noop("Former customer"), "#6b7280", True),
+    )
     # The probability of a new open status of deals.
     DEFAULT_PROBABILITY = 50
     MAX_ROT_DAYS = 3650
@@ -256,15 +262,17 @@ class Status(Ordered, Audited, TenantModel):
         return self.code
 
     @classmethod
-    def defaults(cls, account: Account, pipeline: Pipeline) -> list["Status"]:
+    def defaults(
+        cls, account: Account, pipeline: Pipeline | None = None, rows: tuple[tuple[Any, ...], ...] = DEFAULTS
+    ) -> list["Status"]:
         """Return the statuses of a new account. Those of deals belong to the pipeline."""
         statuses = []
-        for position, (kind, code, name, color, closed, *deal) in enumerate(cls.DEFAULTS, start=1):
+        for position, (kind, code, name, color, closed, *deal) in enumerate(rows, start=1):
             status = cls(
                 account=account, kind=kind, code=code, name=name, color=color, closed=closed, position=position
             )
             status.on_roadmap = cls.is_on_roadmap_by_default(kind, code)
-            if deal:
+            if deal and pipeline:
                 status.pipeline_id = pipeline.id
                 status.outcome, status.probability, status.rot_days = deal
             statuses.append(status)
@@ -366,7 +374,9 @@ class Status(Ordered, Audited, TenantModel):
 # Names on pages, and the reasons for winning and losing deals
 
 # Default names are translated, and names that a team has chosen are not.
-DEFAULT_NAMES: dict[tuple[str, str], str] = {(kind, code): name for kind, code, name, *_ in Status.DEFAULTS}
+DEFAULT_NAMES: dict[tuple[str, str], str] = {
+    (kind, code): name for kind, code, name, *_ in (*Status.DEFAULTS, *Status.DEFAULTS_OF_CLIENTS)
+}
 DEFAULT_NAMES[Status.Kind.DEAL, ""] = Status.NONE_NAME
 TRANSLATABLE_NAMES = frozenset(DEFAULT_NAMES.values())
 DEFAULT_REASONS = (*DEFAULT_WON_REASONS, *DEFAULT_LOST_REASONS)

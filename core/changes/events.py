@@ -25,7 +25,7 @@ Values = Mapping[str, Any]
 
 @dataclass(frozen=True, eq=False)
 class EventSubject:
-    """What events are about that is not a resource, such as a comment."""
+    """The subject of events that is not a resource, such as a comment."""
 
     label: str | Promise
     # Return the JSON of the row as it is now, or None if it is deleted. The arguments are the account, the id and the data of the event.

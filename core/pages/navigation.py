@@ -128,20 +128,26 @@ def home_path() -> str:
     return reverse(settings.HOME_URL)
 
 
-# Returns the path of the page at which a user of an account starts, or None for the home page.
-StartPage = Callable[[Any, Any], str | None]
-_start_pages: list[StartPage] = []
+# The labels and the routes of the pages at which the team of an account may start, by name.
+_start_pages: dict[str, tuple[str | Promise, str]] = {}
 
 
-def register_start_page(find: StartPage) -> None:
-    """Let `find` choose the page at which users start after they have signed in, and to which the name in the header leads."""
-    _start_pages.append(find)
+def register_start_page(name: str, label: str | Promise, route: str) -> None:
+    """Offer a page at which the team starts after it has signed in, and to which the name in the header leads."""
+    _start_pages[name] = (label, route)
 
 
-def start_path(account: object, user: object) -> str:
-    """Return the path of the page at which a user of the account starts. Visitors, whose `user` is None, start at the home page."""
-    paths = (find(account, user) for find in _start_pages if user is not None)
-    return next(filter(None, paths), None) or home_path()
+def start_page_choices() -> list[tuple[str, str | Promise]]:
+    """Return the names and the labels of the pages at which the team may start."""
+    return [(name, label) for name, (label, _route) in _start_pages.items()]
+
+
+def start_path(account: Any, user: Any) -> str:
+    """Return the path of the page at which a user of the account starts. Members and visitors, whose `user` is None, start at the home page."""
+    if user is None or not user.is_team:
+        return home_path()
+    _label, route = _start_pages.get(account.start_page, ("", settings.HOME_URL))
+    return reverse(route)
 
 
 def sign_in_path(target: str, *, unsaved: bool = False) -> str:

@@ -22,6 +22,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.timezone import is_aware, localtime
 from django.utils.translation import get_language, get_language_info, gettext, ngettext, npgettext, pgettext
 
+from core.pages.formatting import date_text, time_text
 from core.rooms import find_parts, import_modules
 
 Function = TypeVar("Function", bound=Callable[..., object])
@@ -70,6 +71,13 @@ def in_local_time(text_of: Callable[..., str]) -> Callable[..., str]:
     return format_local
 
 
+def formatted_date(value: date | datetime | None, pattern: str) -> str:
+    """Return a date or a time in a named format of Django's languages, as the region has it, or in a pattern."""
+    if value is None or not pattern.endswith("_FORMAT"):
+        return str(defaultfilters.date(value, pattern))
+    return time_text(value, pattern) if isinstance(value, datetime) and is_aware(value) else date_text(value, pattern)
+
+
 def render_part(template: str, context: dict[str, object], request: HttpRequest | None = None) -> SafeString:
     """Return the HTML of a template, to be a part of a page."""
     return mark_safe(render_to_string(template, context, request))  # noqa: S308, the engine escapes all values
@@ -103,6 +111,6 @@ def environment(*, auto_reload: bool, **options: object) -> jinja2.Environment:
     django_filters = ("capfirst", "linebreaksbr", "truncatechars", "urlencode", "urlize", "yesno")
     engine.filters |= {name: getattr(defaultfilters, name) for name in django_filters}
     engine.filters["spaceless"] = strip_spaces_between_tags
-    engine.filters |= {"date": in_local_time(defaultfilters.date), "time": in_local_time(defaultfilters.time)}
+    engine.filters |= {"date": in_local_time(formatted_date), "time": in_local_time(defaultfilters.time)}
     engine.filters |= _filters
     return engine

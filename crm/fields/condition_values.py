@@ -14,6 +14,7 @@ from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.db.tenancy import fold
 from core.errors import FieldError
+from core.http.regions import first_weekday_of
 from core.numbers import AmbiguousNumber, InvalidNumber, parse_number, to_decimal
 from core.rows.declared import FieldType
 from core.rows.trimmed import trim
@@ -95,7 +96,8 @@ def read_number(name: str, text: str, language: str | None, *, is_money: bool, c
 def read_day(name: str, text: str, account: Account, user: User | None) -> tuple[date, date]:
     """Return the day and the day after it, or the first day of a period and the day after its last one."""
     try:
-        if (period := find_period(text, timezone.now().astimezone(account.zone).date())) is not None:
+        today = timezone.now().astimezone(account.zone).date()
+        if (period := find_period(text, today, first_weekday_of(account.country))) is not None:
             return period
         day = parse_date(text)
         if day is not None:

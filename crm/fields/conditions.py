@@ -95,7 +95,7 @@ def operators_of(field: Field) -> tuple[Operator, ...]:
 
 @dataclass(frozen=True)
 class Target:
-    """What a parameter compares: a field of the rows of the list or of related rows, in a group or, with group 0, in every group."""
+    """The field that a parameter compares, of the rows of the list or of related rows. The condition belongs to one group, or with group 0 to every group."""
 
     field: Field
     operator: Operator = Operator.IS

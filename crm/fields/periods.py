@@ -4,12 +4,13 @@ Each period is a range of days from `first` until before `end`. `last_7_days` an
 """
 
 import re
-from collections.abc import Callable
 from datetime import date, timedelta
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
+
+from core.http.regions import MONDAY, first_of_week
 
 MAX_DAYS = 3650
 
@@ -37,8 +38,8 @@ LABELS: dict[str, str | Promise] = {
 DAYS_LABELS: dict[str, str | Promise] = {"last_days": _("in the last … days"), "next_days": _("in the next … days")}
 
 
-def find_period(text: str, today: date) -> tuple[date, date] | None:
-    """Return the first day of a period and the day after its last one, or None if the text is no period."""
+def find_period(text: str, today: date, weekday: int = MONDAY) -> tuple[date, date] | None:
+    """Return the first day of a period and the day after its last one, or None if the text is no period. Weeks begin on `weekday`."""
     match text:
         case "today" | "yesterday" | "tomorrow":
             day = today + timedelta(days={"yesterday": -1, "today": 0, "tomorrow": 1}[text])
@@ -50,8 +51,12 @@ def find_period(text: str, today: date) -> tuple[date, date] | None:
         tomorrow = today + timedelta(days=1)
         return (tomorrow - days, tomorrow) if match[1] == "last" else (today, today + days)
     if match := _UNIT.fullmatch(text):
-        begin, step = _BEGINNINGS[match[2]], _STEPS[match[1]]
-        return begin(today, step), begin(today, step + 1)
+        step = _STEPS[match[1]]
+        if match[2] == "week":
+            first = first_of_week(today, weekday) + timedelta(weeks=step)
+            return first, first + timedelta(weeks=1)
+        months = _MONTHS[match[2]]
+        return first_of_months(today, step, months), first_of_months(today, step + 1, months)
     return None
 
 
@@ -74,19 +79,10 @@ def split_days(text: str) -> tuple[str, str]:
     return (text, "") if text in LABELS else ("", "")
 
 
-def first_of_week(day: date, step: int) -> date:
-    return day - timedelta(days=day.weekday()) + timedelta(weeks=step)
-
-
 def first_of_months(day: date, step: int, months: int) -> date:
     """Return the first day of a block of `months` months, such as a quarter, `step` blocks from that of a day."""
     number = (day.year * 12 + day.month - 1) // months * months + step * months
     return date(number // 12, number % 12 + 1, 1)
 
 
-_BEGINNINGS: dict[str, Callable[[date, int], date]] = {
-    "week": first_of_week,
-    "month": lambda day, step: first_of_months(day, step, 1),
-    "quarter": lambda day, step: first_of_months(day, step, 3),
-    "year": lambda day, step: first_of_months(day, step, 12),
-}
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}

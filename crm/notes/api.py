@@ -32,6 +32,7 @@ class NoteSerializer(ResourceSerializer):
     content = TextField(required=True)
     noted_at = DateTimeField()
     duration = IntegerField(min_value=0, max_value=MAX_DURATION)
+    outcome = ChoiceField(Note.Outcome.values)
     mentioned_user_ids = IdListField(read_only=True)
     creator_id = IntegerField(read_only=True)
     updater_id = IntegerField(read_only=True)

@@ -65,6 +65,15 @@ class Note(CRMResource):
         MEETING = "meeting", _("Meeting")
         EMAIL = "email", _("E-mail")
 
+    class Outcome(models.TextChoices):
+        """How a call ended."""
+
+        REACHED = "reached", _("Reached")
+        NO_ANSWER = "no_answer", _("No answer")
+        MESSAGE = "message", _("Left a message")
+        BUSY = "busy", _("Busy")
+        WRONG_NUMBER = "wrong_number", _("Wrong number")
+
     DISPLAY_NAME_FIELD = "excerpt"
 
     client_id = models.BigIntegerField(null=True)
@@ -80,6 +89,8 @@ class Note(CRMResource):
     # When the call, meeting or e-mail was, and how many minutes it took.
     noted_at = models.DateTimeField(default=timezone.now)
     duration = models.IntegerField(null=True)
+    # Of a call.
+    outcome = models.CharField(max_length=255, choices=Outcome.choices, null=True)
     # The users of the team whom the content mentions.
     mentioned_user_ids = ArrayField(models.BigIntegerField(), default=list, editable=False)
 
@@ -123,6 +134,10 @@ class Note(CRMResource):
         values = {name: value for name, value in values.items() if value is not None or name not in NEVER_NULL}
         if "noted_at" in values and values["noted_at"] > timezone.now() + CLOCK_TOLERANCE:
             raise FieldError("noted_at", _("can't be in the future"), "future")
+        if values.get("outcome") and values.get("kind", self.kind) != self.Kind.CALL:
+            raise FieldError("outcome", _("can only be given for a call"), "call")
+        if values.get("kind", self.kind) != self.Kind.CALL and self.outcome:
+            values["outcome"] = None
         if any(values.get(f"{link}_id") for link in LINKS):
             # A new link replaces a pending one, which responses show as null.
             values |= {f"trashed_{link}_id": None for link in LINKS}

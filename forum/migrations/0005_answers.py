@@ -5,8 +5,8 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("accounts", "0017_preferences"),
-        ("forum", "0003_comments_indexes"),
+        ("accounts", "0018_home"),
+        ("forum", "0004_repeat"),
     ]
 
     operations = [

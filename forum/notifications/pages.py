@@ -41,27 +41,13 @@ class NotificationsPage(ForumPage):
         only_unread = request.GET.get("show") == "unread"
         shown = request.account.notifications.shown_to(request.user).with_details()
         rows = list((shown.unread() if only_unread else shown)[page.start : page.stop])
-        other_forums = self.other_forums(rows)
         return self.render(
             section="notifications",
-            notifications=[self.as_item(row, other_forums) for row in rows[: page.size]],
+            notifications=as_items(request, rows[: page.size]),
             only_unread=only_unread,
             page=page,
             more=len(rows) > page.size,
         )
-
-    @staticmethod
-    def as_item(row: Notification, other_forums: dict[int | None, str]) -> dict[str, object]:
-        """Return the values of a notification for the template. `url` is set if the suggestion belongs to another forum."""
-        post = row.activity.post
-        base = other_forums.get(post.forum_id) if post is not None else None
-        return {
-            "row": row,
-            "text": describe(row),
-            "icon": KINDS[row.activity.kind][0],
-            "is_read": row.read_at is not None,
-            "url": base and base + path_of(row),
-        }
 
     def post(self, request: ForumUserRequest) -> HttpResponse:
         rows = request.account.notifications.of_user(request.user)
@@ -79,20 +65,38 @@ class NotificationsPage(ForumPage):
             return redirect(path_of(row))
         return redirect(reverse("forum-notifications", query={"show": "unread"} if "unread" in request.POST else None))
 
-    def other_forums(self, rows: list[Notification]) -> dict[int | None, str]:
-        """Return the URLs of the other forums that posts of these notifications belong to, by the id of the forum.
 
-        The content security policy forbids that a form redirects to another host, so these notifications have links instead of forms.
-        """
-        posts = (row.activity.post for row in rows)
-        ids = {post.forum_id for post in posts if post is not None and post.forum_id is not None}
-        ids.discard(self.request.forum.id)
-        if not ids:
-            return {}
-        account = self.request.account
-        hosts, by_team = {host.id: host for host in account.hosts.all()}, self.request.user.is_team
-        forums = account.forums.filter(id__in=ids)
-        return {row.id: public_url(row.host_for(hosts[row.host_id], account, by_team=by_team)) for row in forums}
+def as_items(request: ForumUserRequest, rows: list[Notification]) -> list[dict[str, object]]:
+    """Return the values of notifications for the template. `url` is set if the suggestion belongs to another forum."""
+    bases = urls_of_other_forums(request, rows)
+    return [
+        {
+            "row": row,
+            "text": describe(row),
+            "icon": KINDS[row.activity.kind][0],
+            "is_read": row.read_at is not None,
+            "url": bases[forum_id] + path_of(row) if (forum_id := forum_of(row)) in bases else None,
+        }
+        for row in rows
+    ]
+
+
+def forum_of(row: Notification) -> int | None:
+    return row.activity.post.forum_id if row.activity.post is not None else None
+
+
+def urls_of_other_forums(request: ForumUserRequest, rows: list[Notification]) -> dict[int | None, str]:
+    """Return the URLs of the other forums that posts of these notifications belong to, by the id of the forum.
+
+    The content security policy forbids that a form redirects to another host, so these notifications have links instead of forms.
+    """
+    ids = {id for row in rows if (id := forum_of(row)) not in (None, request.forum.id)}
+    if not ids:
+        return {}
+    account, by_team = request.account, request.user.is_team
+    hosts = {host.id: host for host in account.hosts.all()}
+    forums = account.forums.filter(id__in=ids)
+    return {row.id: public_url(row.host_for(hosts[row.host_id], account, by_team=by_team)) for row in forums}
 
 
 @method_decorator(csrf_exempt, name="dispatch")

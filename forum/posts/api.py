@@ -54,6 +54,7 @@ from forum.forums.requests import agent_of
 from forum.lists.queries import PostQuerySet
 from forum.posts.models import Post
 from forum.posts.sort_keys import PostSortKey
+from forum.posts.tasks import MAX_REPEAT, RepeatUnit
 
 
 class StatusCode(ScalarField):
@@ -139,6 +140,8 @@ class PostSerializer(AdditionalFieldsSerializer):
     deal_id = RelatedField("deals")
     remind_at = DateTimeField()
     completed_at = DateTimeField(read_only=True)
+    repeat_unit = ChoiceField(RepeatUnit.values)
+    repeat_every = IntegerField(min_value=1, max_value=MAX_REPEAT)
 
     sources = {"status": "status_code", "points": "votes_cache"}
 

@@ -32,7 +32,7 @@ MAX_COMPARED_VOTES, MAX_COUNTED_FOLLOWERS = 10_000, 1000
 
 @dataclass(frozen=True)
 class MergePreview:
-    """What a merge would move to the original. The numbers of voters of both posts and of followers may be higher if they are at their limits."""
+    """The rows that a merge would move to the original. The numbers of common voters and of followers may be higher if they are at their limits."""
 
     votes: int
     original_votes: int

@@ -105,6 +105,11 @@ class Post(Tagged, Mergeable, Commentable, Votable):
     due_day = models.DateField(null=True)
     # When the responsible user is reminded of a task. Without it, the reminder comes when the task is due.
     remind_at = models.DateTimeField(null=True)
+    # A task with a unit repeats every so many days, weeks or months: when it is closed, the next one is created.
+    repeat_unit = models.CharField(max_length=255, choices=tasks.RepeatUnit.choices, null=True)
+    repeat_every = models.IntegerField(null=True)
+    # The day of a monthly series, because the task of a shorter month is due on an earlier day.
+    repeat_day = models.SmallIntegerField(null=True, editable=False)
     # When a task was closed. Null for an open task. A trigger of the database sets it if the writer does not (`forum.posts.tasks`).
     completed_at = models.DateTimeField(null=True, editable=False)
     # When the suggestion is planned to be done: a day, or the last day of a quarter. Others than the team see it as long as the status is on
@@ -353,8 +358,10 @@ class Post(Tagged, Mergeable, Commentable, Votable):
         is_closed = values.get("closed", self.closed)
         if values.get("category_id", self.category_id) is None and is_closed != (self.completed_at is not None):
             values["completed_at"] = self.updated_at if is_closed else None
+        is_done = not is_new and is_closed and self.completed_at is None
         for name, value in values.items():
             setattr(self, name, value)
+        following = self._check_repeat(values, is_done=is_done)
         if not is_new and is_reworded and self.approved and self._must_wait(by):
             # Otherwise a member could have a harmless post approved and then replace its content.
             self.approved = values["approved"] = False
@@ -393,6 +400,43 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                 attachments.follow_text(self, "post", values[name], before=text_before, by_id=by.id, part=part)
         if status is not None:
             self.status_code = status.code
+        if following:
+            Post(account=self.account, agent=self.agent).write(following, by=by)
+
+    def _check_repeat(self, values: dict[str, Any], *, is_done: bool) -> dict[str, Any]:
+        """Return the values of the next task if this one repeats and is done. It no longer repeats then. Raise FieldError."""
+        if self.repeat_unit is None:
+            if self.repeat_every is not None:
+                self.repeat_every = values["repeat_every"] = None
+            return {}
+        if self.category_id is not None or self.forum_id is not None:
+            raise FieldError("repeat_unit", _("can't be given for a post of a forum"), "task")
+        if self.scheduled_at is None:
+            raise FieldError("scheduled_at", _("can't be blank for a task that repeats"), "required")
+        self.repeat_every = values["repeat_every"] = self.repeat_every or 1
+        zone = self.account.zone
+        self.repeat_day = values["repeat_day"] = tasks.day_of_series(
+            self.scheduled_at.astimezone(zone), self.repeat_day
+        )
+        after = max(self.updated_at, self.scheduled_at)
+        series = (self.repeat_unit, self.repeat_every, self.repeat_day)
+        at = tasks.next_time(self.scheduled_at, *series, after=after, zone=zone)
+        if not is_done or at is None:
+            return {}
+        names = ("title", "content", "task_kind", "priority", "responsible_id", "client_id", "contact_id", "deal_id")
+        repeat = {name: getattr(self, name) for name in ("repeat_unit", "repeat_every", "repeat_day")}
+        reminder = self.remind_at and at - (self.scheduled_at - self.remind_at)
+        for name in repeat:
+            values[name] = None
+            setattr(self, name, None)
+        return {
+            **{name: getattr(self, name) for name in names},
+            **repeat,
+            "tags": [*self.tags],
+            "scheduled_at": at,
+            "due_day": self.due_day and at.astimezone(zone).date(),
+            "remind_at": reminder,
+        }
 
     def _enter_first_category(self, *, by: User) -> None:
         """Set the first category of the forum and the first status. Raise FieldError if there is no category."""

@@ -1,4 +1,4 @@
-"""What visitors write before they sign in: the page that asks for the e-mail, and the one for the code, after which the text is published."""
+"""Drafts of visitors who have not signed in: the page that asks for the e-mail, and the one for the code, after which the text is published."""
 
 from django.contrib import messages
 from django.http import HttpResponse, QueryDict

@@ -37,6 +37,7 @@ from forum.texts.markdown import render
 from team.archives.reading import FILES, Archive, ArchivedFile, ArchivedLine, ArchiveError
 from team.archives.tables import TABLES, quoted
 from team.archives.writing import Progress
+from team.duplicates.models import fill_all
 from team.summaries.models import update_summaries
 from team.summaries.recount import pages
 from team.timeline.mirrored_entries import recount_entries
@@ -335,6 +336,7 @@ class ArchiveImport:
         for kind in ("deal", "contact", "client"):
             for ids in pages(self.account.id, f"crm_{kind}", f"team_{kind}summary", f"{kind}_id"):
                 update_summaries(self.account.id, **{f"{kind}s": ids})
+        fill_all(self.account.id)
 
 
 Insert = Callable[[ArchiveImport, ArchivedFile, Sequence[ArchivedLine]], None]

@@ -14,11 +14,15 @@ from django.apps import apps
 from django.conf import settings
 from django.db import models
 
+from accounts.account.exchange_rates import are_rates
 from accounts.account.models import Account
 from accounts.attachments.holders import holders
 from accounts.users.models import User
+from accounts.users.preferences import are_preferences
 from core.db.fields import AnyField
 from core.db.tenancy import FoldedField
+from core.http.regions import is_country
+from core.pages.navigation import start_page_choices
 from core.rows.declared import DeclaredField
 from crm.clients.models import Client
 from crm.contacts.models import Contact
@@ -127,14 +131,17 @@ TABLES: dict[str, ArchivedTable] = {
         "accounts.Account",
         # New accounts have lower limits, so an import must not make an account older.
         {
-            OWN: "id prefix from_partner plan_id files_quota rate_limit team_limit sso_domains sso_exempt_id second_factor_roles suspended_at suspended_reason deletion_at created_at updated_at",
+            OWN: "id prefix from_partner plan_id files_quota rate_limit team_limit sso_domains sso_exempt_id second_factor_roles suspended_at suspended_reason deletion_at examples created_at updated_at",
             SECRET: "partner_key",
             DERIVED: "resources_with_fields",
         },
         checks={
             **OF_READER,
+            "country": lambda country: country == "" or is_country(country),
+            "start_page": lambda page: page in dict(start_page_choices()),
             "trash_days": Account.keeps_in_trash,
             "inactive_member_months": Account.keeps_inactive_members,
+            "exchange_rates": are_rates,
         },
     ),
     # The bytes are in the files `files/<id>`. A file that expires belongs to a task of this installation.
@@ -145,10 +152,14 @@ TABLES: dict[str, ArchivedTable] = {
         "accounts.User",
         {SECRET: "password second_factor_at", NOTIFIED: "unread_notifications erasure_notice_at"},
         replaced={"role": {"owner": "admin"}},
-        checks={**OF_READER, "login": lambda login: re.fullmatch(User.LOGIN_PATTERN, login) is not None},
+        checks={
+            **OF_READER,
+            "login": lambda login: re.fullmatch(User.LOGIN_PATTERN, login) is not None,
+            "preferences": are_preferences,
+        },
     ),
     **plain(pipelines="accounts.Pipeline", statuses="accounts.Status", tags="accounts.Tag"),
-    **plain(field_definitions="crm.FieldDefinition", views="team.SavedView"),
+    **plain(field_definitions="crm.FieldDefinition", views="team.SavedView", goals="team.Goal"),
     "forums": ArchivedTable(
         "forum.Forum",
         {"`host` has the address, or null for that of the account": "host_id"},
@@ -207,7 +218,7 @@ LEFT_OUT: dict[str, str] = {
     "each installation has its own": "accounts_auditentry",
     DERIVED: "accounts_tagcount core_staleword core_word crm_clientexternalid crm_clientlastchange crm_contactexternalid"
     " crm_contactlastchange crm_contactlistcount crm_dealcount crm_dealexternalid crm_deallastchange forum_facetcount"
-    " forum_postsortkey team_clientrevenue team_clientsummary team_contactsummary team_dealsummary team_postbacker"
+    " forum_postsortkey team_clientkey team_contactkey team_clientrevenue team_clientsummary team_contactsummary team_dealsummary team_postbacker"
     " team_postrevenue",
     "`host` in forums.jsonl has the address of each forum": "accounts_host",
     "`last_id` in the manifest has the highest id": "counter",

@@ -33,7 +33,7 @@ from crm.deals.api import DealSerializer
 from crm.deals.models import Deal
 from team.board.columns import BoardColumn, BoardQuery, Card, read_board
 from team.board.moves import MAX_PLACE, Move, move_deal
-from team.lists.declarations import LISTS
+from team.list_queries.declarations import LISTS
 from team.menu.api import TeamViewSet
 
 MAX_ID = 10**18 - 1

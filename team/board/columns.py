@@ -14,7 +14,7 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from accounts.account.exchange_rates import ConvertedSum
 from accounts.account.models import Account
 from accounts.statuses.models import Pipeline, Status
 from core.db.prepared import array_literal, prepared
@@ -38,8 +39,8 @@ from crm.fields.condition_values import PIPELINE
 from crm.fields.conditions import Condition, Target
 from forum.posts.tasks import IS_OPEN_TASK
 from team.fields.names import name_of_user
-from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery
+from team.list_queries.declarations import LISTS
+from team.list_queries.queries import ListQuery
 
 # The number of cards of a column, before more are shown.
 COLUMN_SIZE = 50
@@ -62,6 +63,8 @@ class BoardQuery(ListQuery):
     # One column from a card on: its id, and the position and the id of the card before.
     column: int | None = None
     after: tuple[int, int] | None = None
+    # True if the columns of won and lost deals have only those of this month. The pages fold them, the API does not.
+    folds_closed: bool = False
 
     def _read(self, name: str, values: list[str], fields: dict[str, Field]) -> None:
         text = values[-1].strip()
@@ -173,10 +176,16 @@ class BoardColumn:
     totals: list[Total] | None = None
     cards: list[Card] = field(default_factory=list)
     has_more: bool = False
+    # True if the column has only the deals that were closed this month.
+    is_folded: bool = False
 
     @property
     def count(self) -> int | None:
         return None if self.totals is None else sum(total.count for total in self.totals)
+
+    def converted(self, account: Account) -> ConvertedSum | None:
+        """Return the sum in the currency of the account, or None if all deals have this currency."""
+        return converted_sum(account, self.totals or [])
 
     @property
     def is_shown(self) -> bool:
@@ -195,6 +204,16 @@ class Board:
     pipelines: list[Pipeline]
     pipeline: Pipeline
     columns: list[BoardColumn]
+
+    def open_sum(self, account: Account) -> ConvertedSum:
+        """Return the sum of the open deals in the currency of the account."""
+        is_open = [column for column in self.columns if column.status.outcome == Status.Outcome.OPEN]
+        return account.convert([(total.currency, total.sum) for column in is_open for total in column.totals or []])
+
+
+def converted_sum(account: Account, totals: list[Total]) -> ConvertedSum | None:
+    is_foreign = any(total.currency != account.currency for total in totals)
+    return account.convert([(total.currency, total.sum) for total in totals]) if is_foreign else None
 
 
 def read_board(query: BoardQuery, *, status_ids: Iterable[int] | None = None) -> Board:
@@ -243,11 +262,20 @@ def chosen_pipeline(query: BoardQuery, pipelines: list[Pipeline], statuses: list
 
 
 def read_columns(query: BoardQuery, statuses: list[Status]) -> list[BoardColumn]:
-    """Return the columns with their numbers and cards, in two or three statements, whatever the number of columns."""
+    """Return the columns with their numbers and cards. The number of statements does not depend on the number of columns."""
     columns = {status.id: BoardColumn(status) for status in statuses}
     if not columns:
         return []
-    ids = read_stored(query, columns) if query.is_stored else read_matching(query, columns)
+    folded, ids = dict[int, BoardColumn](), dict[int, list[int]]()
+    for id, column in columns.items():
+        column.is_folded = query.folds_closed and column.status.outcome != Status.Outcome.OPEN
+        if column.is_folded:
+            folded[id] = column
+    if whole := {id: column for id, column in columns.items() if id not in folded}:
+        ids = read_stored(query, whole) if query.is_stored else read_matching(query, whole)
+    if folded:
+        month = timezone.localdate().replace(day=1)
+        ids |= read_matching(query, folded, closed_since=timezone.make_aware(datetime.combine(month, time())))
     shown = {status_id: found[:COLUMN_SIZE] for status_id, found in ids.items()}
     cards = read_cards(query, [id for found in shown.values() for id in found], columns)
     for status_id, found in shown.items():
@@ -357,7 +385,9 @@ def is_after(position: int, id: int) -> Q:
 # Other filters
 
 
-def read_matching(query: BoardQuery, columns: dict[int, BoardColumn]) -> dict[int, list[int]]:
+def read_matching(
+    query: BoardQuery, columns: dict[int, BoardColumn], *, closed_since: datetime | None = None
+) -> dict[int, list[int]]:
     """Set the totals of the columns, and return the ids of their first deals that match the filters, one more than are shown."""
     with search_transaction(query.account.id, query.q, is_limited=True) as text:
         rows: Any = query.rows
@@ -365,7 +395,10 @@ def read_matching(query: BoardQuery, columns: dict[int, BoardColumn]) -> dict[in
             found = query.matching_ids(text, ranked=False)
             rows = query.list_rows.filter(id__in=found) if found else query.list_rows.none()
         rows = rows.in_statuses(columns)
-        ids = None if not query.q and is_common(query, columns) else count_and_rank(query, rows, columns)
+        if closed_since is not None:
+            rows = rows.filter(closed_at__gte=closed_since)
+        is_long = closed_since is None and not query.q and is_common(query, columns)
+        ids = None if is_long else count_and_rank(query, rows, columns)
         return first_ids(query, rows, columns) if ids is None else ids
 
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
-from accounts.statuses.models import Status
+from accounts.statuses.models import Status, reason_text
 from accounts.users.models import User
 from core.db.prepared import array_literal
 from core.errors import ConcurrentUpdate, Conflict, FieldError
@@ -87,6 +87,18 @@ def move_deal(account: Account, user: User, move: Move) -> Deal:
         account.deals.filter(id=deal.id).update(board_position=position)
         deal.board_position = position
     return deal
+
+
+def former_place(account: Account, user: User, id: int) -> dict[str, object]:
+    """Return the values of a move that brings the deal back to where it is now. Raise Deal.DoesNotExist."""
+    deal: Deal = account.deals.live().accessible_to(user).get(id=id)
+    column: Any = account.deals.live().in_statuses([deal.column])
+    position = deal.board_position or 0
+    above = column.filter(Q(board_position__lte=position) & (Q(board_position__lt=position) | Q(id__lt=id)))
+    above_id = above.order_by("-board_position", "-id").values_list("id", flat=True).first()
+    # The account may offer the reason no longer.
+    reason = reason_text(deal.won_reason or deal.lost_reason or "")
+    return {"status_id": deal.column, "after_id": above_id or 0, "reason": "", "other_reason": reason}
 
 
 def find_status(account: Account, id: int) -> Status:

@@ -5,7 +5,7 @@ changed on the board: the card, the totals of both columns, or after a conflict 
 """
 
 import json
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import forms
@@ -28,12 +28,12 @@ from core.pages.errors import field_message
 from core.pages.number_fields import WholeNumberField
 from crm.deals.models import Deal
 from team.board.columns import Board, BoardColumn, BoardQuery, Card, read_board, read_cards
-from team.board.moves import MAX_PLACE, Move, move_deal
+from team.board.moves import MAX_PLACE, Move, former_place, move_deal
 from team.fields.names import Names
-from team.lists.declarations import LISTS
+from team.list_queries.declarations import LISTS
+from team.list_queries.queries import ListQuery
 from team.lists.pages.filters import FilterForm
 from team.lists.pages.list import RecordListPage
-from team.lists.queries import ListQuery
 from team.menu.pages import TeamPage, TeamRequest
 
 # The element of the page that tells screen readers about a move.
@@ -49,6 +49,7 @@ class BoardPage(RecordListPage):
 
     def show(self, query: ListQuery, filter_form: FilterForm | None = None) -> HttpResponse:
         assert isinstance(query, BoardQuery)  # noqa: S101, narrows the type
+        query.folds_closed = True
         board, is_too_slow = None, False
         try:
             board = read_board(query)
@@ -205,8 +206,15 @@ class MovePage(TeamPage):
         if not form.is_valid():
             return self.show(self.find(id), chosen, form)
         move = Move(id, **form.move_values)
+        former: dict[str, object] = {}
+
+        def act() -> Deal:
+            if request.htmx and self.board_parameters is not None:
+                former.update(former_place(request.account, request.user, id))
+            return move_deal(request.account, request.user, move)
+
         try:
-            deal = in_transaction(lambda: move_deal(request.account, request.user, move))
+            deal = in_transaction(act)
         except Deal.DoesNotExist:
             message = _("This deal can't be found. It may have been deleted, or given to somebody else.")
             return self.refuse(id, message, [])
@@ -214,7 +222,7 @@ class MovePage(TeamPage):
             return self.refuse(id, str(caught.message), statuses)
         except FieldErrors as caught:
             return self.refuse(id, " ".join(self.describe(error) for error in caught.errors), statuses)
-        return self.respond(deal, chosen, form)
+        return self.respond(deal, chosen, form, former)
 
     def describe(self, error: FieldError) -> str:
         return field_message(error) if error.field == "status_id" else super().describe(error)
@@ -226,7 +234,7 @@ class MovePage(TeamPage):
         form = MoveForm(account=self.request.account, statuses=statuses, chosen=chosen, initial=initial)
         return self.show(self.find(id), chosen, form)
 
-    def respond(self, deal: Deal, status: Status, form: MoveForm) -> HttpResponse:
+    def respond(self, deal: Deal, status: Status, form: MoveForm, former: dict[str, object]) -> HttpResponse:
         news = _("“%(name)s” has no status now.") if deal.status_id is None else _("“%(name)s” is in %(status)s now.")
         news = news % {"name": deal.name, "status": status_name(status)}
         if not self.request.htmx or self.board_parameters is None:
@@ -235,6 +243,9 @@ class MovePage(TeamPage):
         query, values = self.query(), form.cleaned_data
         # The page has no column for deals without a status until there are any.
         is_whole = status.id == Status.NONE_ID and values["seen_status_id"] != Status.NONE_ID
+        # The sum of the open deals changes if the deal was closed or opened again.
+        outcomes = {each.id: each.outcome for each in self.request.account.deal_statuses()}
+        is_whole = is_whole or outcomes.get(cast(int, former.get("status_id"))) != status.outcome
         try:
             board = read_board(query, status_ids=None if is_whole else {status.id, values["seen_status_id"]} - {None})
         except TooSlow:
@@ -253,6 +264,8 @@ class MovePage(TeamPage):
             cards=[card] if card is not None else [],
             above=above,
             query=query,
+            undo={**former, "seen_status_id": deal.column},
+            undo_path=self.request.get_full_path(),
         )
         return self.aimed(response, NEWS, {"dialog-close": "", "card-moved": {"id": f"deal-{deal.id}"}})
 
@@ -277,7 +290,9 @@ class MovePage(TeamPage):
 
     def query(self) -> BoardQuery:
         account, user = self.request.account, self.request.user
-        return BoardQuery.read(LISTS["deal"], QueryDict(self.board_query_string()), account=account, user=user)
+        query = BoardQuery.read(LISTS["deal"], QueryDict(self.board_query_string()), account=account, user=user)
+        query.folds_closed = True
+        return query
 
     @staticmethod
     def aimed(response: HttpResponse, target: str, events: dict[str, object]) -> HttpResponse:

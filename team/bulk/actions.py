@@ -4,10 +4,11 @@ An action gets locked rows of one account, and returns their values before and a
 number of rows.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -15,15 +16,19 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account.models import Account
 from accounts.users.models import User
 from core.api.fields import MISSING
+from core.api.views import NOT_SETTABLE
 from core.errors import FieldError, FieldErrors
 from core.registry import registry
+from core.rows.additional_fields import to_json_value
+from core.rows.declared import FieldType
 from core.rows.trash import TrashedId
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
-from crm.resources.api.views import read_values
+from crm.fields.catalogue import Field, fields_of
+from crm.resources.api.views import name_defined_field, read_values
 from team.batches.models import RowResult
-from team.batches.restoring import CONTACT_LISTS, has_tag, has_too_many_tags, values_of
+from team.batches.restoring import COMPANIONS, CONTACT_LISTS, has_tag, has_too_many_tags, split_name, values_of
 
 
 @dataclass(frozen=True)
@@ -87,6 +92,45 @@ class SetLink(Action):
             row.assign({self.field: value}, by=by)
         flush(changed)
         return {row.id: Outcome(RowResult.UNCHANGED) for row in rows} | changed_outcomes(changed, before)
+
+
+@dataclass(frozen=True)
+class SetFields(Action):
+    """An action that sets fields by their names, such as `city` or `additional_fields[size]`. Its value is an object, as the API takes it."""
+
+    def read(self, data: Mapping[str, object], resource: str, account: Account, user: User) -> dict[str, object]:
+        given = data.get(self.field)
+        if not isinstance(given, dict) or not given:
+            raise FieldError(self.field, MISSING, "required")
+        known = {field.name for field in settable_fields(account, resource)}
+        if unknown := sorted(given.keys() - known):
+            raise FieldErrors(FieldError(f"{self.field}.{name}", NOT_SETTABLE, "unknown") for name in unknown)
+        try:
+            row: Any = registry[resource].model(account=account)
+            read_values(row, given, by=user, is_new=False)
+        except FieldErrors as caught:
+            raise FieldErrors(name_defined_field(error).move_into(self.field) for error in caught.errors) from None
+        return given
+
+    def apply(self, rows: list[BulkRow], value: dict[str, object], *, by: User) -> dict[int, Outcome]:
+        if not rows:
+            return {}
+        names = [*value, *(name for field in value for name in COMPANIONS.get(field, ()))]
+        before = {row.id: values_of(row, names) for row in rows}
+        values = read_values(type(rows[0])(account=rows[0].account), value, by=by, is_new=False)
+        own = {**values, **cast(dict[str, object], values.get("additional_fields") or {})}
+        wanted = {name: to_json_value(own.get(split_name(name)[1] or name)) for name in value}
+        changed = [row for row in rows if {name: before[row.id][name] for name in value} != wanted]
+        for row in changed:
+            row.assign(copy.deepcopy(values), by=by)
+        flush(changed)
+        return {row.id: Outcome(RowResult.UNCHANGED) for row in rows} | changed_outcomes(changed, before)
+
+
+def settable_fields(account: Account, resource: str) -> list[Field]:
+    """Return the fields that a bulk change sets. Tags have actions of their own."""
+    left_out = (FieldType.TAGS, FieldType.CLIENT, FieldType.CONTACT)
+    return [field for field in fields_of(account, resource) if not field.read_only and field.type not in left_out]
 
 
 @dataclass(frozen=True)
@@ -178,6 +222,9 @@ ACTIONS: dict[str, Action] = {
             ("client", "deal"),
             _("Change the status of %(rows)s to %(value)s?"),
             "status_id",
+        ),
+        SetFields(
+            "set_fields", _("Change a field"), RESOURCES, _("Change a field of %(rows)s to %(value)s?"), "fields"
         ),
         ChangeTags("add_tags", _("Add tags"), RESOURCES, _("Add the tags %(value)s to %(rows)s?"), "tags"),
         ChangeTags(

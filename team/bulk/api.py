@@ -18,6 +18,7 @@ from core.api.fields import (
     WireField,
     to_id,
     to_list,
+    to_object,
 )
 from core.api.lists import Paged
 from core.api.serializers import ResourceSerializer, format_time
@@ -30,8 +31,8 @@ from core.openapi.values import ID, NAME, array_of, object_of, one_of, or_null, 
 from team.batches.models import MAX_LEFT_ALONE, BatchQuerySet, RowResult
 from team.bulk.actions import ACTIONS, RESOURCES
 from team.bulk.models import MAX_ROWS, BulkChange, check_action
-from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery, selected_ids
+from team.list_queries.declarations import LISTS
+from team.list_queries.queries import ListQuery, selected_ids
 from team.menu.api import TeamViewSet
 
 # The maximum number of rows that a request selects by their ids. A query selects more.
@@ -57,6 +58,18 @@ class SelectedIdsField(WireField):
         return ids
 
 
+class FieldValuesField(WireField):
+    """Values by the names of fields."""
+
+    default_error_messages = {"object": "must be an object"}
+
+    def to_internal_value(self, data: object) -> dict[str, object]:
+        data = to_object(data)
+        if not isinstance(data, dict):
+            self.fail("object")
+        return data
+
+
 class LeftAloneField(WireField):
     """The rows that were left alone, in responses only."""
 
@@ -70,6 +83,7 @@ class BulkChangeSerializer(ResourceSerializer):
     status_id = IntegerField(min_value=1)
     tags = TagsField()
     contact_list_id = IntegerField(min_value=1)
+    fields = FieldValuesField()  # type: ignore[assignment]  # the metaclass moves it to the declared fields
     state = TextField(read_only=True)
     failure = TextField(read_only=True)
     total = IntegerField(read_only=True)
@@ -86,7 +100,13 @@ class BulkChangeSerializer(ResourceSerializer):
 
     @classmethod
     def represent(cls, row: BulkChange, zone: ZoneInfo) -> dict[str, object]:
-        values: dict[str, object] = {"responsible_id": None, "status_id": None, "tags": [], "contact_list_id": None}
+        values: dict[str, object] = {
+            "responsible_id": None,
+            "status_id": None,
+            "tags": [],
+            "contact_list_id": None,
+            "fields": None,
+        }
         if field := row.known_action.field:
             values[field] = row.value
         data: dict[str, Any] = {name: getattr(row, name, None) for name in cls.names} | values
@@ -165,6 +185,7 @@ LEFT_ALONE = object_of(
     resource=one_of(RESOURCES), id=ID, name=or_null(NAME), result=one_of(RowResult.LABELS), fields=array_of(NAME)
 )
 describe_field(SelectedIdsField, request=IDS)
+describe_field(FieldValuesField, request={"type": "object"}, response={"type": "object"})
 describe_field(LeftAloneField, response=array_of(LEFT_ALONE, maxItems=MAX_LEFT_ALONE))
 
 # Exactly one of the two fields. A field that is null counts as missing.
@@ -174,6 +195,6 @@ IDS_OR_QUERY = [
 ]
 SHAPES[BulkChangeSerializer] = Shape(
     BulkChange,
-    nullable=frozenset({"query", "failure", "responsible_id", "status_id", "contact_list_id"}),
+    nullable=frozenset({"query", "failure", "responsible_id", "status_id", "contact_list_id", "fields"}),
     rules={"oneOf": IDS_OR_QUERY},
 )

@@ -18,7 +18,7 @@ from core.errors import FieldError, FieldErrors
 from core.rows.values import ValuesRow
 from team.batches.models import Batch, BatchRow, BatchRowQuerySet, RecordedRow, RowResult
 from team.bulk.actions import ACTIONS, RESOURCES, Action, Outcome
-from team.lists.declarations import LISTS, RecordList
+from team.list_queries.declarations import LISTS, RecordList
 
 # The maximum number of rows of a change.
 MAX_ROWS = 100_000

@@ -1,12 +1,14 @@
 """The pages of bulk changes: the value and the question before a change, its progress and undo."""
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import messages
 from django.db.models import F
+from django.forms import BaseForm
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -14,21 +16,28 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from accounts.account.models import Account
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.statuses.models import status_name
+from accounts.users.models import User
 from core.db.time_limit import TooSlow
 from core.error_responses import error_response
+from core.errors import FieldErrors
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
+from core.pages.errors import field_message
 from core.pages.formatting import number_text
+from core.registry import registry
+from crm.fields.catalogue import Field, fields_of, grouped
 from team.batches.models import BatchQuerySet, RowResult
-from team.bulk.actions import RESOURCES, Action
+from team.bulk.actions import RESOURCES, Action, SetFields, settable_fields
 from team.bulk.models import MAX_ROWS, BulkChange, actions_of
 from team.exports.pages import EXPORT, export_selected
+from team.fields.forms import NO_CHOICE, converted_value, display, form_field, submitted_value
 from team.fields.names import people_of
-from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery, count_selected, selected_ids
+from team.list_queries.declarations import LISTS
+from team.list_queries.queries import ListQuery, count_selected, selected_ids
 from team.menu.pages import TeamPage, TeamRequest
 from team.merges.models import MODELS
 from team.merges.pages import MERGE, merge_path
@@ -74,6 +83,48 @@ class ValueForm(Form):
         value: str = self.cleaned_data[name]
         choices = getattr(self.fields[name], "choices", ())
         return str(dict(choices).get(value, value))
+
+
+class FieldValueForm(Form):
+    """The value of one field of the rows, after the field was chosen. Its values are those of the action `set_fields`."""
+
+    name = forms.ChoiceField(label=gettext_lazy("Field"))
+
+    def __init__(
+        self, data: Mapping[str, Any] | None, account: Account, user: User, resource: str, *, chosen: str
+    ) -> None:
+        super().__init__(data, auto_id="value-%s", initial={"name": chosen})
+        self.account, self.user = account, user
+        self.choosable = {field.name: field for field in settable_fields(account, resource)}
+        self.chosen = self.choosable.get(chosen)
+        choices = [
+            (str(label), [(field.name, field.label) for field in fields])
+            for label, fields in grouped(self.choosable.values())
+        ]
+        self.set_choices("name", [("", _("Choose a field")), *choices])
+        if self.chosen is not None:
+            self.fields["name"].widget = forms.HiddenInput()
+            row: Any = registry[resource].model(account=account)
+            self.fields["value"] = form_field(self.chosen, account, user, row)
+            self.fields["value"].required = False
+
+    @property
+    def values(self) -> dict[str, object]:
+        field = cast(Field, self.chosen)
+        return {field.name: submitted_value(field, self.cleaned_data["value"])}
+
+    def text(self, name: str) -> str:
+        """Return the valid value as people read it."""
+        return value_of_field(cast(Field, self.chosen), self.values, self.account, self.user)
+
+
+def value_of_field(field: Field, values: Mapping[str, object], account: Account, user: User) -> str:
+    """Return the label of a field and a value as the API takes it, for people."""
+    value = values[field.name]
+    # A program may have sent another notation.
+    with contextlib.suppress(ValueError, ArithmeticError, AttributeError):
+        value = converted_value(field, value)
+    return f"{field.label}: {display(field, value, account, user) or NO_CHOICE}"
 
 
 @dataclass
@@ -162,9 +213,28 @@ class NewBulkChangePage(CreatingPage, TeamPage):
         kept_id, merged_id = selection.ids
         return redirect(merge_path(selection.resource, kept_id, query={"with": merged_id}))
 
+    def form(self, selection: BulkSelection, action: Action) -> ValueForm | FieldValueForm:
+        post = self.request.POST
+        is_sent = post.get("do") == "apply"
+        if isinstance(action, SetFields):
+            chosen, account, user = post.get("name", ""), self.request.account, self.request.user
+            form = FieldValueForm(None, account, user, selection.resource, chosen=chosen)
+            if not is_sent or form.chosen is None:
+                return form
+            return FieldValueForm(post, account, user, selection.resource, chosen=chosen)
+        return ValueForm(post if is_sent else None, action, self.choices(selection, action))
+
+    def add_errors(self, form: BaseForm, caught: FieldErrors) -> None:
+        """Add the errors of a chosen field to its value."""
+        if "value" not in form.fields:
+            super().add_errors(form, caught)
+            return
+        for error in caught.errors:
+            form.add_error("value", field_message(error))
+
     def show_or_apply(self, selection: BulkSelection, action: Action) -> HttpResponse:
-        is_sent = self.request.POST.get("do") == "apply"
-        form = ValueForm(self.request.POST if is_sent else None, action, self.choices(selection, action))
+        form = self.form(selection, action)
+        is_sent = form.is_bound
         context: dict[str, Any] = {"selection": selection, "action": action, "form": form}
         if not is_sent or not form.is_valid():
             return self.show(**context)
@@ -179,15 +249,19 @@ class NewBulkChangePage(CreatingPage, TeamPage):
 
     def form_values(self, selection: BulkSelection, action: Action) -> dict[str, object]:
         """Return the values that identify the form together with its key."""
+        post = self.request.POST
         return {
             "resource": selection.resource,
             "action": action.key,
             "ids": [] if selection.is_all else selection.ids,
             "query": selection.query_text if selection.is_all else "",
             "value": self.request.POST.get(action.field, ""),
+            **({"name": post.get("name", ""), "values": post.getlist("value")} if "name" in post else {}),
         }
 
-    def apply(self, selection: BulkSelection, action: Action, form: ValueForm, context: dict[str, Any]) -> HttpResponse:
+    def apply(
+        self, selection: BulkSelection, action: Action, form: ValueForm | FieldValueForm, context: dict[str, Any]
+    ) -> HttpResponse:
         """Start the change, once for each form, and redirect to its page."""
         try:
             ids = list(selected_ids(selection.query, limit=MAX_ROWS)) if selection.is_all else selection.ids
@@ -195,13 +269,19 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             messages.error(self.request, _("This takes too long, because too many entries would have to be compared."))
             return redirect(selection.list_path)
 
+        data: dict[str, Any] = (
+            {"fields": form.values}
+            if isinstance(form, FieldValueForm)
+            else {name: None if value == NO_VALUE else value for name, value in form.cleaned_data.items()}
+        )
+
         def start() -> BulkChange:
             return BulkChange.start(
                 self.request.account,
                 by=self.request.user,
                 resource=selection.resource,
                 action=action.key,
-                data={name: None if value == NO_VALUE else value for name, value in form.cleaned_data.items()},
+                data=data,
                 ids=ids,
                 query=selection.query_text,
             )
@@ -216,7 +296,9 @@ class NewBulkChangePage(CreatingPage, TeamPage):
         change = self.create_once(form, creation, self.form_values(selection, action))
         return redirect("team-bulk-change", change.id) if change else self.show(**context)
 
-    def show(self, *, selection: BulkSelection, action: Action, form: ValueForm, **context: Any) -> HttpResponse:
+    def show(
+        self, *, selection: BulkSelection, action: Action, form: ValueForm | FieldValueForm, **context: Any
+    ) -> HttpResponse:
         is_changed = bool(context.get("has_changed"))
         status = 409 if is_changed else 422 if form.is_bound and form.errors else 200
         return self.render(
@@ -225,6 +307,7 @@ class NewBulkChangePage(CreatingPage, TeamPage):
             selection=selection,
             action=action,
             form=form,
+            chooses_field=isinstance(form, FieldValueForm) and form.chosen is None,
             rows=rows_text(selection.resource, selection.number),
             names=self.names(selection),
             **context,
@@ -300,6 +383,10 @@ class BulkChangePage(TeamPage):
     def value_text(self, change: BulkChange) -> str:
         """Return the value of the change as people read it."""
         account, value, field = self.request.account, change.value, change.known_action.field
+        if field == "fields":
+            values = cast(dict[str, object], value)
+            known = [each for each in fields_of(account, change.resource) if each.name in values]
+            return "; ".join(value_of_field(each, values, account, self.request.user) for each in known)
         if value is None:
             return _("Nobody") if field == "responsible_id" else _("No status") if field == "status_id" else ""
         if field == "responsible_id":

@@ -1,6 +1,6 @@
 """The kinds of exports: the lists of the team's pages, and further kinds of rows that have no list with columns.
 
-The fields of the lists are those of `team.lists.declarations`, so this module declares only the fields of the further kinds.
+The fields of the lists are those of `team.list_queries.declarations`, so this module declares only the fields of the further kinds.
 """
 
 import json
@@ -13,7 +13,6 @@ from django.db.models import BigIntegerField, Exists, F, Model, OuterRef, QueryS
 from django.db.models.expressions import Combinable
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from accounts.account.models import Account
 from accounts.users.models import User
@@ -24,9 +23,8 @@ from crm.deals.models import Deal
 from crm.fields.catalogue import Field
 from crm.notes.models import Note
 from crm.resources.models import links_to_accessible
-from forum.lists.pages.base import kind_name
 from team.fields.names import name_of_row
-from team.lists.declarations import LISTS
+from team.list_queries.declarations import LISTS, SUGGESTION_FIELDS, RecordList
 from team.timeline.models import KINDS
 
 # The column of each row that people call its number. Rows that other tables do not refer to have none.
@@ -40,34 +38,11 @@ DEAL = Field("deal_id", _("Deal"), FieldType.DEAL, in_lists=True)
 POST = Field("post_id", _("Suggestion or task"), FieldType.NUMBER, in_lists=True)
 FROM_POST = Field("from_post_id", _("Number of the merged suggestion"), FieldType.NUMBER, read_only=True)
 # Fields with the id of a row whose name the query annotates: the type of a field has no such rows (`team.fields.names.LINKS`).
-NAMED = frozenset({"category_id", "forum_id", "post_id", "contact_list_id"})
+NAMED = frozenset({"post_id", "contact_list_id"})
 
-# The key of the suggestions, whose list has filters and is a page of the forum.
-SUGGESTIONS = "suggestion"
+# The key of the suggestions in the list of the forum's pages, which has its own filters and orders.
+FORUM_SUGGESTIONS = "forum_suggestion"
 
-SUGGESTION_FIELDS = (
-    ID,
-    Field("title", _("Title"), FieldType.TEXT, required=True, in_lists=True),
-    Field("content", _("Description"), FieldType.LONG_TEXT),
-    Field("kind", _("Kind"), FieldType.CHOICE),
-    Field("forum_id", _("Forum"), FieldType.NUMBER),
-    Field("category_id", _("Category"), FieldType.NUMBER, in_lists=True),
-    Field("status_id", _("Status"), FieldType.STATUS, in_lists=True),
-    Field("votes_cache", _("Votes"), FieldType.NUMBER, read_only=True, in_lists=True),
-    Field("comments_cache", _("Comments"), FieldType.NUMBER, read_only=True, in_lists=True),
-    AUTHOR,
-    Field("tags", _("Tags"), FieldType.TAGS, in_lists=True),
-    Field("responsible_id", _("Responsible"), FieldType.USER),
-    Field("client_id", _("Client"), FieldType.CLIENT),
-    Field("contact_id", _("Contact"), FieldType.CONTACT),
-    Field("response", _("Official response"), FieldType.LONG_TEXT),
-    Field("response_user_id", _("Author of the official response"), FieldType.USER, read_only=True),
-    Field("private", _("Private"), FieldType.BOOLEAN),
-    Field("approved", _("Approved"), FieldType.BOOLEAN),
-    Field("closed", pgettext_lazy("of a suggestion", "Closed"), FieldType.BOOLEAN),
-    CREATED,
-    CHANGED,
-)
 COMMENT_FIELDS = (
     ID,
     POST,
@@ -94,6 +69,7 @@ NOTE_FIELDS = (
     Field("content", _("Note"), FieldType.LONG_TEXT, required=True, in_lists=True),
     Field("noted_at", _("Time"), FieldType.TIME, in_lists=True),
     Field("duration", _("Minutes"), FieldType.NUMBER, in_lists=True),
+    Field("outcome", _("Outcome"), FieldType.CHOICE, in_lists=True),
     CLIENT,
     CONTACT,
     DEAL,
@@ -141,8 +117,6 @@ def names_of(account: Account) -> dict[str, Subquery]:
     """Return the annotations with the names of rows to which fields in `NAMED` link."""
     posts = account.posts.live().filter(id=OuterRef("post_id")).values("title")[:1]
     return {
-        "category_name": name_of_row(account.categories.all(), "category_id"),
-        "forum_name": name_of_row(account.forums.all(), "forum_id"),
         "post_name": Subquery(posts),
         "contact_list_name": name_of_row(account.contact_lists.all(), "contact_list_id"),
     }
@@ -179,11 +153,26 @@ def memberships(account: Account, user: User) -> "QuerySet[Model]":
     return ContactListMembership.objects.filter(Exists(contacts), Exists(lists), account_id=account.id)
 
 
+def texts_of(declaration: RecordList) -> dict[str, Callable[[Any], str]]:
+    def reader(labels: dict[str, str | Promise]) -> Callable[[Any], str]:
+        return lambda value: str(labels.get(value, value))
+
+    return {name: reader(dict(choices)) for name, choices in declaration.choices.items()}
+
+
 EXPORTS: dict[str, ExportResource] = {
     resource.key: resource
     for resource in (
-        *(ExportResource(key=declaration.resource, label=declaration.label) for declaration in LISTS.values()),
-        ExportResource(key=SUGGESTIONS, label=_("Suggestions"), fields=SUGGESTION_FIELDS, texts={"kind": kind_name}),
+        *(
+            ExportResource(key=declaration.resource, label=declaration.label, texts=texts_of(declaration))
+            for declaration in LISTS.values()
+        ),
+        ExportResource(
+            key=FORUM_SUGGESTIONS,
+            label=_("Suggestions, with the filters of the forum"),
+            fields=(ID, *SUGGESTION_FIELDS),
+            texts=texts_of(LISTS["suggestion"]),
+        ),
         ExportResource(
             key="comment",
             label=_("Comments"),

@@ -26,12 +26,12 @@ from core.http import throttling
 from core.limits import leases
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from team.exports.declarations import EXPORTS, SUGGESTIONS
+from team.exports.declarations import EXPORTS, FORUM_SUGGESTIONS
 from team.exports.formats import CONTENT_TYPES, DecimalSign, Format, Separator
 from team.exports.models import CHUNK_BYTES, MAX_QUERY_LENGTH, Export, ExportQuerySet
 from team.exports.sources import ListSource, Source
-from team.lists.declarations import LISTS
-from team.lists.queries import ListQuery
+from team.list_queries.declarations import LISTS
+from team.list_queries.queries import ListQuery
 from team.menu.pages import TeamPage, TeamRequest
 
 # The action of a list that exports the selected rows.
@@ -88,7 +88,7 @@ class ExportsPage(CreatingPage, TeamPage):
         found = list(exports_of(self.request).order_by("-id")[page.start : page.stop])
         context: dict[str, Any] = {"exports": found[: page.size], "page": page, "more": len(found) > page.size}
         resource, query = form["resource"].value() or "", form["query"].value()
-        if query and (resource in LISTS or resource == SUGGESTIONS):
+        if query and (resource in LISTS or resource == FORUM_SUGGESTIONS):
             # The filters are those of one list.
             form.fields["resource"].widget = forms.HiddenInput()
             route = LISTS[resource].route if resource in LISTS else "forum-suggestions"
@@ -203,5 +203,5 @@ def render_suggestions_link(request: PageRequest, parameters: dict[str, object])
     if request.user is None or not request.user.is_team or request.address.domain:
         return ""
     chosen = {name: value for name, value in parameters.items() if value not in ("", None)}
-    path = reverse("team-exports", query={"resource": SUGGESTIONS, "query": urlencode(chosen)})
+    path = reverse("team-exports", query={"resource": FORUM_SUGGESTIONS, "query": urlencode(chosen)})
     return format_html('<a class="button quiet" href="{}">{}</a>', path, _("Export"))

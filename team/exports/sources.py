@@ -32,12 +32,12 @@ from forum.lists.pages.base import DEFAULT_ORDER, Filters, read_order
 from forum.lists.queries import PostQuerySet
 from forum.lists.team_filters import TeamOrder, read_team_filter, team_orders
 from team.exports.columns import EXTERNAL_IDS, Column, Part, columns_of, shown_columns
-from team.exports.declarations import EXPORTS, NAMED, SUGGESTIONS, fields_of_export, names_of
+from team.exports.declarations import EXPORTS, FORUM_SUGGESTIONS, NAMED, fields_of_export, names_of
 from team.exports.formats import Amount, PhoneText, join_list
 from team.fields.cells import currency_in, name_column, sums_text, value_in
 from team.fields.names import LINKS, Names
-from team.lists.declarations import LISTS
-from team.lists.queries import STEP, TIME_LIMIT_MS, ListQuery, selected_ids
+from team.list_queries.declarations import LISTS
+from team.list_queries.queries import STEP, TIME_LIMIT_MS, ListQuery, selected_ids
 from team.summaries.models import SUM_NAMES
 
 # The number of rows that are read together.
@@ -78,7 +78,7 @@ def source_of(resource: str, query: str, *, account: Account, user: User, all_co
         if found.errors:
             raise FieldErrors(found.errors)
         return ListSource(resource, account, user, found, all_columns=all_columns)
-    if resource == SUGGESTIONS:
+    if resource == FORUM_SUGGESTIONS:
         return SuggestionSource(resource, account, user, parameters, all_columns=all_columns)
     for name in parameters:
         raise FieldError(name, UNKNOWN, "unknown")

@@ -123,7 +123,7 @@ def as_text(value: object, field: Field, row: ValuesRow, currency: str) -> str:
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, date):
-        return date_text(value, "SHORT_DATE_FORMAT")
+        return date_text(value)
     if isinstance(value, int | float | Decimal):
         if field.type != FieldType.MONEY:
             return number_text(value)

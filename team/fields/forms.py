@@ -319,28 +319,35 @@ class FieldEdit:
         return value.currency if value.currency != currency_of(self.field, self.row, self.account) else ""
 
     def submitted_value(self) -> object:
-        """Return the value that was entered, as the API takes it."""
-        value = self.form.cleaned_data["value"]
-        if self.field.is_amount:
-            return value.text if value else ""
-        if self.field.type == FieldType.LONG_TEXT:
-            return value.replace("\r\n", "\n")
-        return stored_reason(value) if self.field.name in REASON_NAMES else value
+        return submitted_value(self.field, self.form.cleaned_data["value"])
 
     def _convert(self, value: Any) -> object:
-        """Return the submitted value as it would be stored, as far as this is known without validation."""
-        if value in ("", []):
-            return None
-        match self.field.type:
-            case FieldType.TAGS:
-                return [tag.strip() for tag in value.split(",") if tag.strip()]
-            case FieldType.BOOLEAN:
-                return value == "true"
-            case FieldType.USER | FieldType.STATUS | FieldType.CLIENT | FieldType.CONTACT:
-                return int(value)
-            case FieldType.NUMBER | FieldType.MONEY:
-                return Decimal(value)
-        return value
+        return converted_value(self.field, value)
+
+
+def submitted_value(field: Field, value: Any) -> object:
+    """Return a value that was entered into a form, as the API takes it."""
+    if field.is_amount:
+        return value.text if value else ""
+    if field.type == FieldType.LONG_TEXT:
+        return value.replace("\r\n", "\n")
+    return stored_reason(value) if field.name in REASON_NAMES else value
+
+
+def converted_value(field: Field, value: Any) -> object:
+    """Return a value of `submitted_value` as it would be stored, as far as this is known without validation."""
+    if value in ("", []):
+        return None
+    match field.type:
+        case FieldType.TAGS:
+            return [tag.strip() for tag in value.split(",") if tag.strip()]
+        case FieldType.BOOLEAN:
+            return value == "true"
+        case FieldType.USER | FieldType.STATUS | FieldType.CLIENT | FieldType.CONTACT:
+            return int(value)
+        case FieldType.NUMBER | FieldType.MONEY:
+            return Decimal(value)
+    return value
 
 
 def editable_field(account: Account, resource: str, name: str) -> Field | None:

@@ -32,7 +32,7 @@ def day_name(day: date) -> str:
 @template_filter
 def time_element(moment: datetime) -> SafeString:
     """Return a time as a `<time>` element, with a short text in the format of the language."""
-    text = time_text(moment, "SHORT_DATETIME_FORMAT")
+    text = time_text(moment)
     return format_html('<time datetime="{}">{}</time>', timezone.localtime(moment).isoformat(timespec="seconds"), text)
 
 

@@ -26,8 +26,8 @@ from core.openapi.operations import LIMITS, QUERY_PARAMETERS, RESPONSES, SHAPES,
 from core.openapi.values import NAME, NUMBER, array_of, object_of, one_of
 from core.rows.declared import FieldType
 from crm.resources.api.fields import TOO_SLOW
+from team.list_queries.sums import ColumnSum, read_sums
 from team.lists.saved_views import MAX_SHARED_VIEWS, MAX_VIEWS_OF_USER, SavedView, SavedViewQuerySet, read_api_list
-from team.lists.sums import ColumnSum, read_sums
 from team.menu.api import TeamViewSet
 
 

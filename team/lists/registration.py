@@ -1,22 +1,13 @@
-from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
-from accounts.account.models import Account
 from accounts.erasure.personal_data import register as register_personal_data
-from accounts.users.models import User
-from core.pages.navigation import register, register_panel, register_start_page
+from core.pages.navigation import register, register_panel
 from core.registry import newest_id, registry
 from crm.resources.api.fields import register_reader
 from team.lists.pages.list import render_table_link
 from team.lists.saved_views import read_api_list
-from team.menu.pages import GROUP, main_entry
-
-
-def start_page(account: Account, user: User) -> str | None:
-    """Return the path of the clients for the team of an account that was created for the CRM."""
-    return reverse("team-clients") if user.is_team and account.initial_module == GROUP else None
-
+from team.menu.pages import main_entry
 
 register(
     "main",
@@ -24,7 +15,6 @@ register(
     main_entry("contacts", _("Contacts"), 60, "g o"),
     main_entry("deals", pgettext_lazy("menu", "Deals"), 70, "g d"),
 )
-register_start_page(start_page)
 register_panel("suggestions", render_table_link)
 register_reader(read_api_list)
 registry.register_sample(

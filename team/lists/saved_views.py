@@ -28,8 +28,8 @@ from core.errors import FieldError, FieldErrors
 from core.rows.declared import FieldType
 from core.rows.trimmed import TrimmedCharField
 from team.fields.names import Names
-from team.lists.declarations import LISTS
-from team.lists.queries import PAGE_PARAMETERS, ListQuery
+from team.list_queries.declarations import LISTS
+from team.list_queries.queries import PAGE_PARAMETERS, ListQuery
 
 # The numbers of views of a user, and of shared views of an account, over all lists.
 MAX_VIEWS_OF_USER, MAX_SHARED_VIEWS = 50, 100

@@ -1,8 +1,8 @@
 from django.urls import path
 
 from core.api.routing import CREATE, ITEM, LIST
+from team.list_queries.declarations import LISTS
 from team.lists.api import SavedViewViewSet, SumsViewSet
-from team.lists.declarations import LISTS
 from team.lists.pages.list import ContactListsPage, ListLayoutPage, RecordListPage, SuggestionListPage, TaskListPage
 from team.lists.pages.saved_views import EditViewPage, NewViewPage, ViewsPage
 

@@ -155,6 +155,7 @@ class MergeRecordsPage(RecordsPage):
             if name.startswith(PREFIX) and value in [*Choice]
         }
         names: list[str] = []
+        merges: list[Merge] = []
 
         def act() -> None:
             account, user = request.account, request.user
@@ -168,12 +169,16 @@ class MergeRecordsPage(RecordsPage):
             are_live = all(row_id in rows and rows[row_id].trashed_at is None for row_id in (id, other_id))
             if are_live and request.POST.get("shown") != version_of(rows[id], rows[other_id]):
                 raise Conflict(_("One of the two was changed meanwhile. Check the values, and merge again."))
-            Merge.objects.all().merge(account, self.resource, id, other_id, choices, by=user)
+            merges[:] = [Merge.objects.all().merge(account, self.resource, id, other_id, choices, by=user)]
 
         if self.perform(act):
             name = format_html("<strong>{}</strong>", names[0])
-            text = _("{name} is merged into this record. You can undo it here.")
-            messages.success(request, format_html(text, name=name))
+            text = format_html(_("{name} is merged into this record."), name=name)
+            if merges:
+                # The page of the record has the form.
+                button = '{} <button class="quiet small" form="undo-merge-{}">{}</button>'
+                text = format_html(button, text, merges[0].id, _("Undo"))
+            messages.success(request, text)
             return redirect(self.declaration.row_route, id)
         rows = {row.id: row for row in self.live_rows().filter(id__in=[id, other_id])}
         if len(rows) < 2:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from team.lists.declarations import LISTS
+from team.list_queries.declarations import LISTS
 from team.merges.api import MergeViewSet
 from team.merges.pages import MergeRecordsPage, UndoMergeView
 

@@ -3,7 +3,7 @@
 With the form on the page of a record, the team writes a note, records a call, a meeting or an e-mail, or plans a task.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,11 @@ from crm.resources.models import CRMResource
 from forum.comments.pages import MAX_CANDIDATES, MAX_NAME_LENGTH, MAX_SHOWN, has_word
 from forum.posts.models import Post
 from forum.texts.markdown import render
+from team.fields.forms import NO_CHOICE
+from team.fields.names import people_of
 from team.lists.pages.base import RecordsPage
 from team.menu.pages import ActionsPage, TeamPage, TeamRequest
+from team.tasks.pages.list import KINDS as TASK_KINDS
 from team.tasks.queries import time_on
 
 # The number of characters of a note that a notification may quote.
@@ -65,16 +68,20 @@ class ComposedKind:
     saved: str | Promise
 
 
-CALL_FIELDS = ("content", "noted_at", "duration")
+TALK_FIELDS = ("content", "noted_at", "duration")
+# The most people to whom the form on the page of a record gives a task. The form of the task has all.
+MAX_PEOPLE = 100
+# The fields of the task that follows a note.
+FOLLOW_UP_FIELDS = ("follow_up", "follow_up_day", "follow_up_kind", "follow_up_user")
 KINDS: dict[str, ComposedKind] = {
     kind: ComposedKind(title, icon, fields, saved)
     for kind, title, icon, fields, saved in (
         (Note.Kind.NOTE, gettext_lazy("Note"), "sticky-note", ("content",), gettext_lazy("The note is saved.")),
-        (Note.Kind.CALL, gettext_lazy("Call"), "phone", CALL_FIELDS, gettext_lazy("The call is saved.")),
-        (Note.Kind.MEETING, gettext_lazy("Meeting"), "users", CALL_FIELDS, gettext_lazy("The meeting is saved.")),
+        (Note.Kind.CALL, gettext_lazy("Call"), "phone", (*TALK_FIELDS, "outcome"), gettext_lazy("The call is saved.")),
+        (Note.Kind.MEETING, gettext_lazy("Meeting"), "users", TALK_FIELDS, gettext_lazy("The meeting is saved.")),
         (
             Note.Kind.EMAIL,
-            gettext_lazy("E-mail"),
+            gettext_lazy("Log an e-mail"),
             "mail",
             ("content", "noted_at"),
             gettext_lazy("The e-mail is saved."),
@@ -84,8 +91,7 @@ KINDS: dict[str, ComposedKind] = {
 }
 
 
-def kind_field(kinds: Iterable[str]) -> forms.ChoiceField:
-    choices = [(kind, KINDS[kind].title) for kind in kinds]
+def kind_field(choices: list[tuple[str, Any]]) -> forms.ChoiceField:
     return forms.ChoiceField(label=gettext_lazy("Kind"), choices=choices, widget=forms.RadioSelect)
 
 
@@ -93,7 +99,7 @@ class NoteForm(Form):
     """The fields of a note. Fields that do not belong to the kind keep neither values nor errors."""
 
     id_format = "note-%s"
-    kind = kind_field(Note.Kind)
+    kind = kind_field(Note.Kind.choices)
     content = forms.CharField(
         label=gettext_lazy("Text"), required=False, max_length=65_536, widget=forms.Textarea(attrs={"rows": 3})
     )
@@ -103,6 +109,9 @@ class NoteForm(Form):
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
     duration = WholeNumberField(label=gettext_lazy("Minutes"), required=False, min_value=0, max_value=MAX_DURATION)
+    outcome = forms.ChoiceField(
+        label=gettext_lazy("Outcome"), required=False, choices=[("", NO_CHOICE), *Note.Outcome.choices]
+    )
 
     def tabs(self) -> Iterator[tuple[BoundWidget, str]]:
         """Return the radio button of each kind with the name of its icon."""
@@ -120,7 +129,7 @@ class NoteForm(Form):
         required = KINDS[kind].fields[0]
         if not values.get(required) and required not in self.errors:
             self.add_error(required, _("Can't be blank"))
-        for name in ("day", "noted_at"):
+        for name in ("day", "noted_at", "follow_up_day"):
             if (value := values.get(name)) and not 2000 <= value.year < 2100:
                 self.add_error(name, _("Is too far from today"))
         return values
@@ -130,22 +139,58 @@ class NoteForm(Form):
         values = self.cleaned_data
         content = values["content"].replace("\r\n", "\n")
         times = {"noted_at": values["noted_at"]} if values.get("noted_at") else {}
-        return {"kind": values["kind"], "content": content, "duration": values.get("duration"), **times}
+        details = {"duration": values.get("duration"), "outcome": values.get("outcome") or None}
+        return {"kind": values["kind"], "content": content, **details, **times}
 
 
 class ComposerForm(NoteForm):
     """The form for a new note or a new task of the user."""
 
-    kind = kind_field(KINDS)
+    kind = kind_field([(name, kind.title) for name, kind in KINDS.items()])
     title = forms.CharField(label=gettext_lazy("New task"), required=False, max_length=255)
     day = forms.DateField(
         label=gettext_lazy("Due"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
     )
 
+    follow_up = forms.CharField(label=gettext_lazy("Title"), required=False, max_length=255)
+    follow_up_day = forms.DateField(
+        label=gettext_lazy("Due"), required=False, widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d")
+    )
+    follow_up_kind = forms.ChoiceField(
+        label=gettext_lazy("Kind"), required=False, choices=[(kind, TASK_KINDS[kind][0]) for kind in TASK_KINDS]
+    )
+    follow_up_user = forms.ChoiceField(label=gettext_lazy("Responsible"), required=False)
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.set_choices("follow_up_user", people_of(user.account, MAX_PEOPLE))
+        self.initial.setdefault("follow_up_user", user.id)
+
+    def follow_up_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in FOLLOW_UP_FIELDS]
+
+    @property
+    def has_follow_up(self) -> bool:
+        """Return whether the valid form plans a task after the note, or the invalid one has values for it."""
+        values = self.cleaned_data if self.is_bound and self.is_valid() else self.data
+        is_task = values.get("kind") == TASK
+        return not is_task and any(values.get(name) for name in ("follow_up", "follow_up_day"))
+
     def task_values(self) -> dict[str, object]:
         day = self.cleaned_data["day"]
         at = time_on(day) if day else None
         return {"title": self.cleaned_data["title"], "scheduled_at": at, "due_day": day}
+
+    def follow_up_values(self) -> dict[str, object]:
+        values = self.cleaned_data
+        day, user_id = values["follow_up_day"], values["follow_up_user"]
+        return {
+            "title": values["follow_up"] or _("Follow up"),
+            "scheduled_at": time_on(day) if day else None,
+            "due_day": day,
+            "task_kind": values["follow_up_kind"] or Post.TaskKind.TASK,
+            "responsible_id": int(user_id) if user_id else None,
+        }
 
 
 class Composer(CreatingPage, RecordsPage):
@@ -157,6 +202,7 @@ class Composer(CreatingPage, RecordsPage):
 
         def find(self, id: int) -> CRMResource: ...
         def lock(self, id: int) -> CRMResource: ...
+        def back_to(self, id: int) -> HttpResponse: ...
         def show(self, row: CRMResource, *, http_status: int = 200, **context: Any) -> HttpResponse: ...
 
     @property
@@ -166,11 +212,11 @@ class Composer(CreatingPage, RecordsPage):
 
     def composer(self) -> ComposerForm:
         """Return the empty form. `compose` in the address selects the kind; without one, the page shows only the kinds."""
-        return ComposerForm(initial={"kind": self.request.GET.get("compose")})
+        return ComposerForm(initial={"kind": self.request.GET.get("compose")}, user=self.request.user)
 
     def compose(self, id: int) -> HttpResponse:
         row, sent_files = self.find(id), take_files(self.request, "content")
-        form = ComposerForm(self.request.POST)
+        form = ComposerForm(self.request.POST, user=self.request.user)
         if row.trashed_at is not None:
             raise Http404
         is_task = form.is_valid() and form.cleaned_data["kind"] == TASK
@@ -182,7 +228,7 @@ class Composer(CreatingPage, RecordsPage):
         if made is None:
             return self.show(row, http_status=422, composer=form)
         messages.success(self.request, str(KINDS[form.cleaned_data["kind"]].saved))
-        return redirect(self.declaration.row_route, id)
+        return self.back_to(id)
 
     def lock_live(self, id: int) -> CRMResource:
         """Return the record, locked until the transaction ends. Raise Http404 if it is in the trash."""
@@ -197,9 +243,7 @@ class Composer(CreatingPage, RecordsPage):
 
         def create() -> Post:
             self.lock_live(id)
-            task = Post(account=account, agent=self.request.headers.get("User-Agent", "")[:255])
-            task.write(form.task_values() | {"task_kind": "task", "responsible_id": user.id, self.link: id}, by=user)
-            return task
+            return self.add_task(id, {**form.task_values(), "task_kind": "task", "responsible_id": user.id})
 
         def saved(task: Post) -> dict[str, object]:
             at = task.scheduled_at and timezone.localtime(task.scheduled_at)
@@ -214,6 +258,12 @@ class Composer(CreatingPage, RecordsPage):
             is_visible=user.access.includes,
         )
 
+    def add_task(self, id: int, values: dict[str, object]) -> Post:
+        """Create a task of the record."""
+        task = Post(account=self.request.account, agent=self.request.headers.get("User-Agent", "")[:255])
+        task.write({**values, self.link: id}, by=self.request.user)
+        return task
+
     def note_creation(self, id: int, form: ComposerForm) -> Creation[Note]:
         account, user = self.request.account, self.request.user
 
@@ -221,6 +271,8 @@ class Composer(CreatingPage, RecordsPage):
             self.lock_live(id)
             note = Note(account=account)
             note.write(form.note_values() | {self.link: id}, by=user)
+            if form.has_follow_up:
+                self.add_task(id, form.follow_up_values())
             return note
 
         def saved(note: Note) -> dict[str, object]:
@@ -231,7 +283,8 @@ class Composer(CreatingPage, RecordsPage):
             rows=account.notes.live().locked(),
             path=lambda note: reverse("team-note", args=[note.id]),
             saved=saved,
-            change=lambda note: note.write(form.note_values(), by=user),
+            # The task that the form has planned is a row of its own by now.
+            change=None if form.has_follow_up else lambda note: note.write(form.note_values(), by=user),
             is_visible=lambda note: note.may_be_changed_by(user),
         )
 
@@ -338,7 +391,7 @@ class EditNotePage(NotePage):
 
     def get(self, request: TeamRequest, id: int) -> HttpResponse:
         note = self.find_own(id)
-        initial = {name: getattr(note, name) for name in ("kind", "content", "duration")}
+        initial = {name: getattr(note, name) for name in ("kind", "content", "duration", "outcome")}
         initial |= {"noted_at": timezone.localtime(note.noted_at), "version": note.updated_at.isoformat()}
         return self.show(note, form=EditNoteForm(initial=initial))
 

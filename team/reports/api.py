@@ -7,11 +7,24 @@ from accounts.hosts.api import APIRequest
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.openapi.operations import QUERY_PARAMETERS, RESPONSES, entries
-from core.openapi.values import COUNT, ID, ID_OR_ZERO, NAME, NUMBER, JSONSchema, array_of, object_of, one_of, or_null
+from core.openapi.values import (
+    COUNT,
+    DATE,
+    ID,
+    ID_OR_ZERO,
+    NAME,
+    NUMBER,
+    JSONSchema,
+    array_of,
+    object_of,
+    one_of,
+    or_null,
+)
 from team.menu.api import TeamViewSet
-from team.reports.periods import DEFAULT_MONTHS, MAX_MONTHS
-from team.reports.queries import MAX_SUGGESTIONS, REPORTS, Report, ReportQuery
-from team.reports.tables import ColumnKind, OtherTime
+from team.reports.catalogue import REPORTS, Report
+from team.reports.periods import DEFAULT_MONTHS, MAX_MONTHS, Step
+from team.reports.queries import MAX_SUGGESTIONS, ReportQuery
+from team.reports.tables import ColumnKind, OtherTime, Table
 
 TOO_SLOW = "are too many months: the report takes too long. Choose a shorter period, a pipeline or a responsible user"
 TOO_LARGE = "takes too long, because the account has too many suggestions with clients"
@@ -35,16 +48,35 @@ class ReportViewSet(TeamViewSet):
             raise FieldError(*error, "too_slow") from None
         months = {"from": f"{query.period.first:%Y-%m}", "to": f"{query.period.last:%Y-%m}"}
         rows = table.as_objects(with_ids=report.has_ids)
-        return Response({"report": report.name, **(months if report.has_period else {}), "rows": rows})
+        step = {"step": query.period.step} if report.has_step else {}
+        totals = {"totals": self.represent_totals(table)} if report.has_totals else {}
+        return Response(
+            {"report": report.name, **(months if report.has_period else {}), **step, "rows": rows, **totals}
+        )
+
+    def represent_totals(self, table: Table) -> dict[str, object]:
+        """Return the sums of the columns per currency, and those of amounts in the currency of the account."""
+        by_currency = []
+        for currency in table.currencies if table.currency_position is not None else [""]:
+            rows = [row for row in table.rows if table.currency_of(row) == currency]
+            sums = zip(table.columns, table.totals_of(rows), strict=True)
+            own = {"currency": currency} if currency else {}
+            by_currency.append(own | {column.name: total for column, total in sums if total is not None})
+        converted = {name: round(found.sum, 2) for name, found in table.converted(self.account).items()}
+        return {"by_currency": by_currency, "converted": converted, "currency": self.account.currency}
 
 
 # The OpenAPI document, as far as views and serializers do not tell it
 MONTH: JSONSchema = {"type": "string", "pattern": "^2[01][0-9]{2}-(0[1-9]|1[0-2])$"}
+# A period may begin before the year 2000, if only its end is given.
+SHOWN_MONTH: JSONSchema = {"type": "string", "pattern": "^[12][0-9]{3}-(0[1-9]|1[0-2])$"}
+QUARTER: JSONSchema = {"type": "string", "pattern": "^[12][0-9]{3}-Q[1-4]$"}
+SUMMED = (ColumnKind.COUNT, ColumnKind.MONEY)
 DURATION = {"type": ["number", "null"], "minimum": 0}
 # The schema and an example of a column of each kind.
 COLUMNS = {
     ColumnKind.TEXT: (or_null(NAME), "EUR"),
-    ColumnKind.MONTH: ({"anyOf": [MONTH, one_of(OtherTime.values)]}, "2026-11"),
+    ColumnKind.MONTH: ({"anyOf": [SHOWN_MONTH, QUARTER, DATE, one_of(OtherTime.values)]}, "2026-11"),
     ColumnKind.COUNT: (COUNT, 2),
     ColumnKind.MONEY: (NUMBER, 149.9),
     ColumnKind.SHARE: ({**DURATION, "maximum": 1}, 0.25),
@@ -77,6 +109,27 @@ for report in REPORTS.values():
         "tag": "Reports",
         "response": {"report": report.name, **dict.fromkeys(names, "2026-11"), "rows": [example]},
     }
-    QUERY_PARAMETERS[key] = {name: MONTH if name in ("from", "to") else ID_OR_ZERO for name in report.parameters}
-    fixed = {"report": {"type": "string", "const": report.name}, **dict.fromkeys(names, MONTH)}
-    RESPONSES[key] = object_of({**fixed, "rows": array_of(object_of(schemas))})
+    schema_of = dict.fromkeys(("from", "to"), MONTH) | {"step": one_of(Step.values)}
+    QUERY_PARAMETERS[key] = {name: schema_of.get(name, ID_OR_ZERO) for name in report.parameters}
+    if report.has_step:
+        names = (*names, "step")
+    fixed = {
+        "report": {"type": "string", "const": report.name},
+        **{name: SHOWN_MONTH if name in ("from", "to") else schema_of[name] for name in names},
+    }
+    sums = {column.name: COLUMNS[column.kind][0] for column in report.columns if column.kind in SUMMED}
+    amounts = {column.name: NUMBER for column in report.columns if column.kind == ColumnKind.MONEY}
+    of_currency = {"currency": NAME} if amounts else {}
+    totals = object_of(by_currency=array_of(object_of(of_currency | sums)), converted=object_of(amounts), currency=NAME)
+    RESPONSES[key] = object_of(
+        {**fixed, "rows": array_of(object_of(schemas)), **({"totals": totals} if report.has_totals else {})}
+    )
+    if report.has_step:
+        entries()[f"GET /app/reports/{report.name}.json"]["response"]["step"] = "month"
+    if report.has_totals:
+        found = {column.name: COLUMNS[column.kind][1] for column in report.columns if column.name in sums}
+        entries()[f"GET /app/reports/{report.name}.json"]["response"]["totals"] = {
+            "by_currency": [({"currency": "EUR"} if amounts else {}) | found],
+            "converted": {name: found[name] for name in amounts},
+            "currency": "EUR",
+        }

@@ -5,10 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 
+from django.db.models import TextChoices
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
 from core.errors import FieldError, FieldErrors
+from core.http.regions import MONDAY, first_of_week
+from crm.fields.periods import first_of_months
 
 MAX_MONTHS = 36
 DEFAULT_MONTHS = 12
@@ -21,13 +24,22 @@ def next_month(month: date, number: int = 1) -> date:
     return date(count // 12, count % 12 + 1, 1)
 
 
+class Step(TextChoices):
+    """The parts of a period for which a report has rows."""
+
+    WEEK = "week", _("Weeks")
+    MONTH = "month", _("Months")
+    QUARTER = "quarter", _("Quarters")
+
+
 @dataclass(frozen=True)
 class Period:
-    """The months from `first` to `last`, both included, as their first days."""
+    """The months from `first` to `last`, both included, as their first days. Iterating yields the first day of each step."""
 
     first: date
     last: date
     zone: tzinfo
+    step: str = Step.MONTH
 
     @classmethod
     def read(cls, first: str, last: str, *, account: Account, today: date, ahead: bool = False) -> "Period":
@@ -65,10 +77,26 @@ class Period:
         return cls(begin, end, account.zone)
 
     def __iter__(self) -> Iterator[date]:
-        month = self.first
-        while month <= self.last:
-            yield month
-            month = next_month(month)
+        day = self.first_of_step(self.first)
+        while day < self.end:
+            yield day
+            day = self.next_step(day)
+
+    def first_of_step(self, day: date) -> date:
+        """Return the first day of the step with a day. Weeks begin on Monday."""
+        if self.step == Step.WEEK:
+            return first_of_week(day, MONDAY)
+        return first_of_months(day, 0, 3 if self.step == Step.QUARTER else 1)
+
+    def next_step(self, first: date) -> date:
+        if self.step == Step.WEEK:
+            return first + timedelta(days=7)
+        return next_month(first, 3 if self.step == Step.QUARTER else 1)
+
+    def days_of(self, first: date) -> tuple[str, str]:
+        """Return the days before and after a step, as far as it is in the period, for the filters `__after` and `__before` of lists."""
+        begin, end = max(first, self.first), min(self.next_step(first), self.end)
+        return (begin - timedelta(days=1)).isoformat(), end.isoformat()
 
     @property
     def end(self) -> date:

@@ -8,36 +8,32 @@ A report takes at most six statements. Their duration grows with the number of r
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from django.db.models import Aggregate, Count, Exists, F, FloatField, Model, OuterRef, Q, QuerySet, Sum
-from django.db.models.functions import Coalesce, Extract, Now, TruncMonth
+from django.db.models.functions import Coalesce, Extract, Now, Trunc
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
 from accounts.account.models import Account
 from accounts.statuses.models import Status, status_name
 from accounts.users.models import User
 from core.api.routing import path_with_id
-from core.db.time_limit import time_limit
 from core.errors import FieldError, FieldErrors
 from core.rows.values import ValuesRow
 from crm.deals.models import COLUMN_ID
+from crm.deals.stage_history import ENTERED, HERE, LABELS, MOVED_ON, StageFilter, entered_stages, result_of
 from team.backers.models import top_revenue
-from team.lists.stage_history import ENTERED, HERE, LABELS, MOVED_ON, StageFilter, entered_stages, result_of
-from team.reports.periods import Period, days_of
-from team.reports.tables import ColumnKind, OtherTime, ReportCell, ReportColumn, ReportRow, Table, list_path, make_row
+from team.lists.saved_views import VIEW_GONE, SavedView, find_view, open_view
+from team.reports.periods import Period, Step, days_of
+from team.reports.tables import ColumnKind, OtherTime, ReportCell, ReportColumn, ReportRow, list_path, make_row
 from team.summaries.models import Revenue
 
-# The milliseconds that a statement of a report may take.
-REPORT_TIME_LIMIT_MS = 5000
 DEALS, CLIENTS, SUGGESTION = "team-deals", "team-clients", "forum-post"
 # The most rows of the report of suggestions in each currency.
 MAX_SUGGESTIONS = 25
@@ -51,6 +47,23 @@ class Median(Aggregate):
     output_field = FloatField()
 
 
+class ReportParameters(Protocol):
+    """The attributes of a report (`team.reports.catalogue`) that say which parameters it has."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def has_period(self) -> bool: ...
+    @property
+    def has_step(self) -> bool: ...
+    @property
+    def has_pipeline(self) -> bool: ...
+    @property
+    def ahead(self) -> bool: ...
+    @property
+    def id_parameters(self) -> list[str]: ...
+
+
 @dataclass(frozen=True)
 class ReportQuery:
     account: Account
@@ -58,9 +71,19 @@ class ReportQuery:
     period: Period
     pipeline_id: int | None = None
     responsible_id: int | None = None
+    # The saved view of deals whose deals alone are counted.
+    view: SavedView | None = None
+    report_name: str = ""
+
+    @property
+    def is_filtered(self) -> bool:
+        """True if only some of the deals of a user or of the team are counted."""
+        return self.view is not None or self.pipeline_id is not None
 
     @classmethod
-    def read(cls, report: "Report", parameters: Mapping[str, str], *, account: Account, user: User) -> "ReportQuery":
+    def read(
+        cls, report: ReportParameters, parameters: Mapping[str, str], *, account: Account, user: User
+    ) -> "ReportQuery":
         """Return the query with the parameters of a URL: `from`, `to`, `pipeline_id` and `responsible_id`. Raise FieldErrors."""
         errors: list[FieldError] = []
         period: Period | None = None
@@ -76,9 +99,25 @@ class ReportQuery:
             if text and not re.fullmatch(r"[0-9]{1,18}", text, re.ASCII):
                 errors.append(FieldError(name, _("is not an id"), "number"))
             ids[name] = int(text) if text.isdecimal() else None
+        step, view = parameters.get("step", "").strip() or Step.MONTH, None
+        if report.has_step and step not in Step.values:
+            errors.append(
+                FieldError("step", _("is not one of {choices}"), "choice", {"choices": ", ".join(Step.values)})
+            )
+        if report.has_pipeline and (text := parameters.get("view", "").strip()):
+            view = find_view(text, "deal", account=account, user=user)
+            if view is None:
+                errors.append(FieldError("view", VIEW_GONE, "missing"))
         if errors or period is None:
             raise FieldErrors(errors)
-        return cls(account, user, period, **ids)
+        return cls(
+            account,
+            user,
+            replace(period, step=step) if report.has_step else period,
+            **ids,
+            view=view,
+            report_name=report.name,
+        )
 
     @cached_property
     def statuses(self) -> dict[int, Status]:
@@ -92,6 +131,8 @@ class ReportQuery:
     def deals(self, *outcomes: str) -> QuerySet[Model]:
         """Return the deals with one of the outcomes, with the key of `statuses` as `column_id`."""
         deals = self.account.deals.live().in_statuses(self.status_ids(*outcomes))
+        if self.view is not None:
+            deals = deals.filter(id__in=open_view(self.view, self.user).rows.order_by().values("id"))
         return self.responsible(deals.annotate(column_id=COLUMN_ID))
 
     def responsible(self, rows: QuerySet[Model]) -> QuerySet[Model]:
@@ -100,6 +141,9 @@ class ReportQuery:
         return rows if self.responsible_id is None else rows.filter(responsible_id=self.responsible_id)
 
     def deals_path(self, **filters: object) -> str:
+        """Return the path of the list of deals with filters, or "" for a view, which a list does not combine with others."""
+        if self.view is not None:
+            return ""
         chosen = {"pipeline_id": self.pipeline_id, "responsible_id": self.responsible_id}
         return list_path(DEALS, **chosen | filters)
 
@@ -141,10 +185,10 @@ FORECAST = (
 def forecast(query: ReportQuery) -> list[ReportRow]:
     """Return the open deals by the month of their expected close, with rows for earlier and later months and for deals without a date."""
     period, sums = query.period, defaultdict[tuple[str | date, str], Sums](Sums)
-    rows = query.deals(Status.Outcome.OPEN).annotate(month=TruncMonth("expected_close_date"))
+    rows = query.deals(Status.Outcome.OPEN).annotate(month=Trunc("expected_close_date", query.period.step))
     for month, column_id, currency, deals, total in sums_by(rows, "month", "column_id", "currency"):
         row_label = OtherTime.NO_DATE if month is None else month
-        if month is not None and not period.first <= month <= period.last:
+        if month is not None and not period.first_of_step(period.first) <= month < period.end:
             row_label = OtherTime.EARLIER if month < period.first else OtherTime.LATER
         sums[row_label, currency].add(deals, total, query.statuses[column_id].probability or 0)
     row_labels = [OtherTime.EARLIER, *period, OtherTime.LATER, OtherTime.NO_DATE]
@@ -160,7 +204,7 @@ def forecast(query: ReportQuery) -> list[ReportRow]:
 def forecast_row(query: ReportQuery, row_label: str | date, currency: str, sums: Sums) -> ReportRow:
     after, before = None, None
     if isinstance(row_label, date):
-        after, before = days_of(row_label)
+        after, before = query.period.days_of(row_label)
     elif row_label == OtherTime.EARLIER:
         before = query.period.first.isoformat()
     elif row_label == OtherTime.LATER:
@@ -194,7 +238,7 @@ def results(query: ReportQuery) -> list[ReportRow]:
     sums = defaultdict[tuple[date, str, str], Sums](Sums)
     begin, end = query.period.times
     rows = query.deals(Status.Outcome.WON, Status.Outcome.LOST).filter(closed_at__gte=begin, closed_at__lt=end)
-    rows = rows.annotate(month=TruncMonth("closed_at", tzinfo=query.period.zone))
+    rows = rows.annotate(month=Trunc("closed_at", query.period.step, tzinfo=query.period.zone))
     for month, column_id, currency, deals, total in sums_by(rows, "month", "column_id", "currency"):
         sums[month.date(), currency, str(query.statuses[column_id].outcome)].add(deals, total)
     currencies = sorted({currency for _month, currency, _outcome in sums} | {query.account.currency})
@@ -202,7 +246,7 @@ def results(query: ReportQuery) -> list[ReportRow]:
 
 
 def results_row(query: ReportQuery, month: date, currency: str, sums: dict[tuple[date, str, str], Sums]) -> ReportRow:
-    after, before = days_of(month)
+    after, before = query.period.days_of(month)
     cells = []
     won, lost = (sums[month, currency, outcome] for outcome in (Status.Outcome.WON, Status.Outcome.LOST))
     for outcome, found in ((Status.Outcome.WON, won), (Status.Outcome.LOST, lost)):
@@ -326,7 +370,11 @@ def group_by_month(query: ReportQuery, rows: QuerySet[Model], **figures: Aggrega
     """
     begin, end = query.period.times
     rows = rows.filter(created_at__gte=begin, created_at__lt=end).order_by()
-    groups = rows.annotate(month=TruncMonth("created_at", tzinfo=query.period.zone)).values("month").annotate(**figures)
+    groups = (
+        rows.annotate(month=Trunc("created_at", query.period.step, tzinfo=query.period.zone))
+        .values("month")
+        .annotate(**figures)
+    )
     found = {group.pop("month").date(): group for group in groups}
     nothing = {name: figure.empty_result_set_value for name, figure in figures.items()}
     for month in query.period:
@@ -347,7 +395,7 @@ def new_clients(query: ReportQuery) -> list[ReportRow]:
     figures = {"clients": Count("id"), "customers": Count("id", filter=Exists(won))}
     table = []
     for month, found in group_by_month(query, rows, **figures):
-        after, before = days_of(month)
+        after, before = query.period.days_of(month)
         filters = {"created_at__after": after, "created_at__before": before, "responsible_id": query.responsible_id}
         path = list_path(CLIENTS, **filters) if found["clients"] else ""
         table.append(make_row(month, ReportCell(found["clients"], path), found["customers"]))
@@ -413,114 +461,3 @@ def suggestion_row(id: int, title: str, clients: int, revenue: Revenue) -> Repor
         *(ReportCell(value, won_path) for value in (revenue.won_deals, revenue.won_sum)),
         id=id,
     )
-
-
-# The reports
-
-
-@dataclass(frozen=True)
-class Report:
-    name: str
-    label: str | Promise
-    description: str | Promise
-    columns: Sequence[ReportColumn]
-    # The names of the columns that the chart draws.
-    series: Sequence[str]
-    build: Callable[[ReportQuery], list[ReportRow]]
-    # True if the rows are those of statuses, users or suggestions. A row in JSON has their id.
-    has_ids: bool = False
-    # True if the period is by default the next 12 months, not the last 12.
-    ahead: bool = False
-    has_period: bool = True
-    has_pipeline: bool = False
-    has_responsible: bool = True
-
-    @property
-    def parameters(self) -> list[str]:
-        return [*(("from", "to") if self.has_period else ()), *self.id_parameters]
-
-    @property
-    def id_parameters(self) -> list[str]:
-        names = {"pipeline_id": self.has_pipeline, "responsible_id": self.has_responsible}
-        return [name for name, has in names.items() if has]
-
-    def table(self, query: ReportQuery) -> Table:
-        """Return the table. Raise `TooSlow` if a statement takes longer than `REPORT_TIME_LIMIT_MS`."""
-        with time_limit(REPORT_TIME_LIMIT_MS):
-            return Table(self.columns, self.build(query), self.series)
-
-
-REPORTS = {
-    report.name: report
-    for report in (
-        Report(
-            "forecast",
-            _("Forecast"),
-            _("Open deals by the month in which they are expected to close."),
-            FORECAST,
-            ("total", "weighted"),
-            forecast,
-            ahead=True,
-            has_pipeline=True,
-        ),
-        Report(
-            "results",
-            _("Won and lost"),
-            _("Deals by the month in which they were won or lost."),
-            RESULTS_BY_MONTH,
-            ("won_total", "lost_total"),
-            results,
-            has_pipeline=True,
-        ),
-        Report(
-            "stages",
-            pgettext_lazy("of deals", "Stages"),
-            _("How the deals that entered a stage in this period went on, and how long they stayed."),
-            STAGES,
-            (ENTERED, MOVED_ON),
-            stages,
-            has_ids=True,
-            has_pipeline=True,
-        ),
-        Report(
-            "people",
-            _("People"),
-            _("Open deals of each person, and the deals that were won or lost in this period."),
-            PEOPLE,
-            ("won_total", "weighted"),
-            people,
-            has_ids=True,
-            has_pipeline=True,
-        ),
-        Report(
-            "clients",
-            _("New clients"),
-            _("Clients by the month in which they were added."),
-            NEW_CLIENTS,
-            ("clients", "customers"),
-            new_clients,
-        ),
-        Report(
-            "answers",
-            _("Response time"),
-            _("Suggestions by the month in which they were written, and the time until the team answered in public."),
-            ANSWERS,
-            ("suggestions", "answered"),
-            answers,
-            has_responsible=False,
-        ),
-        Report(
-            "suggestions",
-            _("Top suggestions"),
-            _(
-                "The suggestions whose clients have the highest sums of open and won deals. Changes appear here after about a minute."
-            ),
-            SUGGESTIONS,
-            ("open_total", "won_total"),
-            suggestions,
-            has_ids=True,
-            has_period=False,
-            has_responsible=False,
-        ),
-    )
-}

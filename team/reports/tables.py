@@ -10,14 +10,17 @@ from urllib.parse import urlencode
 
 from django.db.models import TextChoices
 from django.urls import reverse
-from django.utils import formats
 from django.utils.functional import Promise
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from core.pages.formatting import amount_text, number_text
+from accounts.account.exchange_rates import ConvertedSum
+from accounts.account.models import Account
+from core.pages.formatting import amount_text, date_text, number_text
 
+# The values of `team.reports.periods.Step`, which this module does not import.
+WEEK, MONTH, QUARTER = "week", "month", "quarter"
 Value = str | int | float | Decimal | date | None
 
 
@@ -85,6 +88,8 @@ class Table:
     rows: Sequence[ReportRow]
     # The names of the columns that the chart draws for each row, of the rows in one currency.
     series: Sequence[str]
+    step: str = MONTH
+    has_totals: bool = True
 
     def position(self, name: str) -> int:
         return next(number for number, column in enumerate(self.columns) if column.name == name)
@@ -96,7 +101,7 @@ class Table:
     def text(self, row: ReportRow, position: int) -> str:
         """Return the value in a column of a row for people. A row without a label is of the deals that nobody is responsible for."""
         column = self.columns[position]
-        text = text_of(row.cells[position].value, column, self.currency_of(row))
+        text = text_of(row.cells[position].value, column, self.currency_of(row), self.step)
         return text or (_("Nobody") if position == 0 else "")
 
     def currency_of(self, row: ReportRow) -> str:
@@ -107,11 +112,30 @@ class Table:
     def currencies(self) -> list[str]:
         return sorted({currency for row in self.rows if (currency := self.currency_of(row))})
 
+    def totals_of(self, rows: Sequence[ReportRow]) -> list[Decimal | None]:
+        """Return the sum of each column with numbers or amounts, and None for the other columns."""
+        return [
+            sum((as_number(row.cells[position].value) for row in rows), Decimal(0))
+            if column.kind in (ColumnKind.COUNT, ColumnKind.MONEY)
+            else None
+            for position, column in enumerate(self.columns)
+        ]
+
+    def converted(self, account: Account) -> dict[str, ConvertedSum]:
+        """Return the sums of the columns with amounts over all currencies, in that of the account."""
+        return {
+            column.name: account.convert(
+                (self.currency_of(row), as_number(row.cells[position].value)) for row in self.rows
+            )
+            for position, column in enumerate(self.columns)
+            if column.kind == ColumnKind.MONEY
+        }
+
     def as_objects(self, *, with_ids: bool = False) -> list[dict[str, str | int | float | Decimal | None]]:
-        """Return the rows as JSON objects. A month has the format `2026-11`."""
+        """Return the rows as JSON objects. A month has the format `2026-11`, a week that of its first day."""
         return [
             {
-                column.name: f"{cell.value:%Y-%m}" if isinstance(cell.value, date) else cell.value
+                column.name: step_code(cell.value, self.step) if isinstance(cell.value, date) else cell.value
                 for column, cell in zip(self.columns, row.cells, strict=True)
             }
             | ({"id": row.id} if with_ids else {})
@@ -119,12 +143,21 @@ class Table:
         ]
 
 
-def text_of(value: Value, column: ReportColumn, currency: str) -> str:
+def step_code(day: date, step: str) -> str:
+    """Return a step of a period in JSON and CSV: `2026-11`, `2026-Q4`, or the first day of a week."""
+    if step == WEEK:
+        return day.isoformat()
+    return f"{day:%Y}-Q{(day.month + 2) // 3}" if step == QUARTER else f"{day:%Y-%m}"
+
+
+def text_of(value: Value, column: ReportColumn, currency: str, step: str = MONTH) -> str:
     """Return a value for people. `currency` is that of the row."""
     if value is None or value == "":
         return ""
     if isinstance(value, date):
-        return formats.date_format(value, "YEAR_MONTH_FORMAT")
+        if step == QUARTER:
+            return _("Q%(number)d %(year)d") % {"number": (value.month + 2) // 3, "year": value.year}
+        return date_text(value, "DATE_FORMAT" if step == WEEK else "YEAR_MONTH_FORMAT")
     if isinstance(value, str):
         return str(OtherTime(value).label) if column.kind == ColumnKind.MONTH else value
     if column.kind == ColumnKind.SHARE:
@@ -144,7 +177,7 @@ def list_path(route: str, **filters: object) -> str:
 
 # The height of the bars, and the widths of a bar, of the space between groups, and of a label with a name, in units of the drawing.
 HEIGHT, BAR, GAP, NAME = 180, 22, 18, 84
-LEFT, TOP, BOTTOM = 64, 12, 44
+LEFT, TOP, BOTTOM = 64, 24, 44
 MAX_GROUPS = 40
 # The number of characters of a name below its bars.
 MAX_LABEL_LENGTH = 11
@@ -167,6 +200,11 @@ class BarGroup:
     # The middle of the group.
     x: int
     bars: list[Bar]
+    # What is shown and read while the group has the focus: the values, and these with their names.
+    values: str
+    title: str
+    # The left edge of the group, whose whole width is the target of the pointer.
+    left: int
 
 
 @dataclass(frozen=True)
@@ -177,10 +215,13 @@ class Chart:
     base: int
     label_y: int
     left: int
+    group_width: int
     groups: list[BarGroup]
     # The y and the label of each horizontal line of the scale.
     lines: list[tuple[int, str]]
     legend: list[tuple[int, str | Promise]]
+    # The y of a goal for each group, and its label.
+    goal: tuple[int, str] | None = None
 
 
 def round_up(value: Decimal) -> Decimal:
@@ -199,26 +240,36 @@ def short_number(value: Decimal) -> str:
     return number_text(value.to_integral_value(ROUND_CEILING) if value >= STEPS else value)
 
 
-def chart_of(table: Table, rows: Sequence[ReportRow]) -> Chart | None:
-    """Return the chart of some rows of a table. Return None if there is nothing to draw."""
+def chart_of(table: Table, rows: Sequence[ReportRow], goal: Decimal | None = None) -> Chart | None:
+    """Return the chart of some rows of a table, with a line for a goal. Return None if there is nothing to draw."""
     rows = rows[:MAX_GROUPS]
     positions = [table.position(name) for name in table.series]
     numbers = [as_number(row.cells[position].value) for row in rows for position in positions]
     if not any(numbers):
         return None
-    top = round_up(max(numbers))
+    top = round_up(max([*numbers, goal or Decimal(0)]))
     bars_width = BAR * len(positions)
     group_width = max(bars_width + GAP, 0 if table.columns[0].kind is ColumnKind.MONTH else NAME)
     groups = []
     for number, row in enumerate(rows):
         x = LEFT + number * group_width + (group_width - bars_width) // 2
         label = table.text(row, 0)
-        bars = []
+        bars, values = [], [table.text(row, position) or "-" for position in positions]
         for shift, position in enumerate(positions):
             height = round(as_number(row.cells[position].value) / top * HEIGHT)
             title = f"{label}, {table.columns[position].label}: {table.text(row, position)}"
             bars.append(Bar(x + BAR * shift, TOP + HEIGHT - height, height, shift + 1, title))
-        groups.append(BarGroup(short_label(row.cells[0].value, label), x + bars_width // 2, bars))
+        named = (f"{table.columns[position].label} {value}" for position, value in zip(positions, values, strict=True))
+        groups.append(
+            BarGroup(
+                label=short_label(row.cells[0].value, label, table.step),
+                x=x + bars_width // 2,
+                bars=bars,
+                values=" / ".join(values),
+                title=f"{label}: {', '.join(named)}",
+                left=LEFT + number * group_width,
+            )
+        )
     lines = [(TOP + HEIGHT - HEIGHT * step // STEPS, short_number(top * step / STEPS)) for step in range(STEPS + 1)]
     return Chart(
         width=LEFT + len(rows) * group_width,
@@ -226,9 +277,11 @@ def chart_of(table: Table, rows: Sequence[ReportRow]) -> Chart | None:
         base=TOP + HEIGHT,
         label_y=TOP + HEIGHT + 20,
         left=LEFT,
+        group_width=group_width,
         groups=groups,
         lines=lines,
         legend=[(number, table.columns[position].label) for number, position in enumerate(positions, start=1)],
+        goal=None if goal is None else (TOP + HEIGHT - round(goal / top * HEIGHT), number_text(goal)),
     )
 
 
@@ -236,8 +289,12 @@ def as_number(value: Value) -> Decimal:
     return Decimal(str(value)) if isinstance(value, int | float | Decimal) else Decimal(0)
 
 
-def short_label(value: Value, label: str) -> str:
+def short_label(value: Value, label: str, step: str = MONTH) -> str:
     """Return the label of a group, which has room for few characters: `11/26` for November 2026."""
-    if hasattr(value, "month"):
+    if isinstance(value, date):
+        if step == WEEK:
+            return f"{value:%d/%m}"
+        if step == QUARTER:
+            return f"Q{(value.month + 2) // 3}/{value:%y}"
         return f"{value:%m/%y}"
     return Truncator(label).chars(MAX_LABEL_LENGTH)

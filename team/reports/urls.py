@@ -1,11 +1,11 @@
 from django.urls import path
 
 from team.reports.api import ReportViewSet
-from team.reports.pages import ReportPage
-from team.reports.queries import REPORTS
+from team.reports.catalogue import REPORTS
+from team.reports.pages import DashboardPage, ReportPage
 
 urlpatterns = [
-    path("app/reports", ReportPage.as_view(), name="team-reports"),
+    path("app/reports", DashboardPage.as_view(), name="team-reports"),
     path("app/reports/<slug:name>", ReportPage.as_view(), name="team-report"),
     *(
         path(

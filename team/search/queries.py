@@ -1,4 +1,4 @@
-"""The search over all that the team works with: clients, contacts, deals, suggestions and tasks.
+"""The search over all that the team works with: clients, contacts, deals, suggestions, tasks and notes.
 
 The groups are searched side by side (`search_several`), and one statement reads the rows of all groups. So the number of statements
 does not depend on the number of groups or on the text, except that a text which finds too little is searched less strictly as well.
@@ -56,6 +56,7 @@ GROUPS = (
     SearchGroup("deals", _("Deals"), "handshake", "team-deal", "team-deals"),
     SearchGroup("suggestions", _("Suggestions"), "lightbulb", "forum-post", "forum-suggestions", "title"),
     SearchGroup("tasks", _("Tasks"), "square-check", "team-task", "", "title"),
+    SearchGroup("notes", _("Notes and calls"), "sticky-note", "team-note", "", "excerpt"),
 )
 
 
@@ -66,6 +67,10 @@ def text(column: str) -> NullIf:
 def searched_rows(account: Account, user: User) -> dict[str, tuple[QuerySet[Model], Combinable]]:
     """Return the rows of each group that the user may access, and the expression for a short text beside their name."""
     client = Subquery(account.clients.accessible_to(user).filter(id=OuterRef("client_id")).values("name"))
+    contact, deal = (
+        Subquery(getattr(account, f"{link}s").accessible_to(user).filter(id=OuterRef(f"{link}_id")).values("name"))
+        for link in ("contact", "deal")
+    )
     status = Subquery(account.statuses.filter(id=OuterRef("status_id")).values("name"))
     return {
         "clients": (account.clients.live().accessible_to(user), Coalesce(text("email"), text("city"), text("phone"))),
@@ -73,6 +78,7 @@ def searched_rows(account: Account, user: User) -> dict[str, tuple[QuerySet[Mode
         "deals": (account.deals.live().accessible_to(user), client),
         "suggestions": (account.posts.listed_for(user), status),
         "tasks": (account.posts.live().tasks().accessible_to(user), client),
+        "notes": (account.notes.live().accessible_to(user), Coalesce(client, contact, deal)),
     }
 
 

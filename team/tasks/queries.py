@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from accounts.account.models import Account
 from accounts.users.models import User
+from core.http.regions import first_of_week, first_weekday
 from core.rows.values import ValuesRow
 from forum.inbox.tabs import MAX_COUNT
 from forum.lists.queries import PostQuerySet
@@ -32,6 +33,7 @@ COLUMNS = (
     "closed",
     "completed_at",
     "priority",
+    "repeat_unit",
     "comments_cache",
     "responsible_id",
     "client_id",
@@ -47,20 +49,21 @@ class Bounds:
     today: datetime
     tomorrow: datetime
     # The beginning of the next week.
-    monday: datetime
+    next_week: datetime
 
     @classmethod
     def now(cls) -> "Bounds":
         today = timezone.localdate()
-        return cls(*(start_of(today + timedelta(days=days)) for days in (0, 1, 7 - today.weekday())))
+        next_week = first_of_week(today, first_weekday()) + timedelta(days=7)
+        return cls(start_of(today), start_of(today + timedelta(days=1)), start_of(next_week))
 
     def condition(self, group: str) -> Q:
         """Return the condition on `scheduled_at` for a group."""
         return {
             "overdue": Q(scheduled_at__lt=self.today),
             "today": Q(scheduled_at__gte=self.today, scheduled_at__lt=self.tomorrow),
-            "week": Q(scheduled_at__gte=self.tomorrow, scheduled_at__lt=self.monday),
-            "later": Q(scheduled_at__gte=max(self.tomorrow, self.monday)),
+            "week": Q(scheduled_at__gte=self.tomorrow, scheduled_at__lt=self.next_week),
+            "later": Q(scheduled_at__gte=max(self.tomorrow, self.next_week)),
             "none": Q(scheduled_at=None),
         }[group]
 
@@ -103,13 +106,18 @@ def ids_by_group(rows: QuerySet[Post], bounds: Bounds) -> dict[str, list[int]]:
     return ids
 
 
-def items(account: Account, user: User, ids: Iterable[int]) -> dict[int, ValuesRow]:
-    """Return what lists show of tasks, by id. A client, contact or deal that the user may not access has no name."""
+def items(account: Account, user: User, ids: Iterable[int] | QuerySet[Model, Any]) -> dict[int, ValuesRow]:
+    """Return what lists show of tasks, by id. A client, contact or deal that the user may not access has no name.
+
+    `ids` may be a query for them, which is then a part of the statement.
+    """
     names = {
         f"{link}_name": name_of_row(getattr(account, relation).live().accessible_to(user), f"{link}_id")
         for link, relation in LINKS.items()
     }
-    rows = account.posts.filter(id__in=list(ids)).values(*COLUMNS, responsible=name_of_user("responsible_id"), **names)
+    rows = account.posts.filter(id__in=ids if isinstance(ids, QuerySet) else list(ids)).values(
+        *COLUMNS, responsible=name_of_user("responsible_id"), **names
+    )
     return {row["id"]: row | {"is_late": is_late(row)} for row in rows}
 
 

@@ -173,7 +173,9 @@ def subject_rows(account: Account, access: Access) -> dict[str, QuerySet[Model]]
         "contact": live(account.contacts.live().limited_to(access), title="name"),
         "deal": live(account.deals.live().limited_to(access), title="name", price="price", currency="currency"),
         # One character more than is shown tells whether the text is longer.
-        "note": live(account.notes.live().limited_to(access), title="excerpt", text=text, duration="duration"),
+        "note": live(
+            account.notes.live().limited_to(access), title="excerpt", text=text, duration="duration", outcome="outcome"
+        ),
         "post": live(account.posts.live().limited_to(access), title="title"),
         "vote": votes.annotate(found=first(posts.annotate(found=JSONObject(title="title", post_id="id")))),
     }

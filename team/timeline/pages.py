@@ -18,6 +18,7 @@ from core.api.paging import ListPage
 from core.api.routing import path_with_id
 from core.rows.declared import FieldType
 from crm.fields.catalogue import Field, builtin_fields, fields_of
+from crm.notes.models import Note
 from forum.texts.markdown import render
 from team.fields.forms import display
 from team.fields.names import LINKS as LINK_TYPES
@@ -48,6 +49,8 @@ class Item:
     href: str
     who: str
     text: str = ""
+    # How a call ended.
+    outcome: str = ""
     # The other rows to which the entry belongs: their icons, addresses and names.
     links: list[tuple[str, str, str]] = field(default_factory=list)
     changes: list[ChangedField] = field(default_factory=list)
@@ -143,6 +146,7 @@ class Items:
             href=self.href_of(entry),
             who=entry.user_name or "",
             text=cut_text(subject.get("text") or ""),
+            outcome=str(Note.Outcome(subject["outcome"]).label) if subject.get("outcome") else "",
             links=[
                 (RECORD_ICONS[link], path_with_id(f"team-{link}", getattr(entry, f"{link}_id")), name)
                 for link in LINKS

@@ -273,6 +273,7 @@ def test_a_change_of_many_rows_is_undone(acme, browse, monkeypatch, combination:
         expect(form).to_be_hidden()
         page.keyboard.press("j")
         page.keyboard.press("x")
+        page.keyboard.press("b")
         bob.check_box(form.locator("[name=all]"))
         bob.select(form.locator("[name=action]"), _("Change responsible"))
         bob.press(form.get_by_role("button", name=_("Continue")))
@@ -355,7 +356,7 @@ def test_revenue_decides_what_goes_on_the_roadmap(acme, browse, combination: Com
         bob.press(page.get_by_role("navigation", name=_("Main")).get_by_role("link", name=_("Roadmap")))
         expect(page).to_have_url(at("/app/roadmap"))
         planned = page.get_by_role("region", name=_("Planned"))
-        expect(planned.get_by_role("link", name=valuable.title)).to_be_visible()
+        expect(planned.get_by_role("link", name=valuable.title, exact=True)).to_be_visible()
         expect(planned.get_by_role("link", name=popular.title)).to_have_count(0)
         bob.check()
 

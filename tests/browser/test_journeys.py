@@ -1,4 +1,4 @@
-"""What people do all day, counted by clicks. Keys are not counted."""
+"""Frequent tasks of the team, counted by clicks. Keys are not counted."""
 
 import pytest
 from playwright.sync_api import Page, expect

@@ -56,7 +56,7 @@ def test_without_javascript(acme, browse):
     composer.get_by_label("Minutes").fill("30")
     composer.get_by_role("button", name="Save").click()
     expect(messages_on(page)).to_contain_text("The meeting is saved.")
-    composer.get_by_text("Task", exact=True).click()
+    composer.locator(".kinds").get_by_text("Task", exact=True).click()
     composer.get_by_label("New task").fill("Send the catalogue")
     composer.get_by_role("button", name="Save").click()
     expect(messages_on(page)).to_contain_text("The task is added.")

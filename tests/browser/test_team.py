@@ -5,7 +5,8 @@ import re
 from playwright.sync_api import expect
 
 from accounts.users.models import User
-from tests.support.factories import make_post, make_user
+from tests.support.axe import expect_no_faults
+from tests.support.factories import make_client, make_note, make_post, make_user
 from tests.support.pages import path_of_post
 from tests.support.people import HeldRequests, at, choose_name, count_of, messages_on, open_letter, type_in, wait_until
 
@@ -30,7 +31,7 @@ def test_merging_answering_and_undoing(acme, browse):
     type_in(bob.get_by_label("Search for the original"), "evening")
     bob.get_by_role("radio", name="A dark theme for the evening").check()
     bob.get_by_role("button", name="Continue").click()
-    expect(bob.get_by_text("Users who voted for both are counted once.")).to_be_visible()
+    expect(bob.get_by_text("2 + 2 votes, 1 voted for both: 3 votes afterwards.")).to_be_visible()
     bob.get_by_role("button", name="Merge").click()
     expect(messages_on(bob)).to_have_text("“Dark colours please” is merged into this suggestion.")
     # Alice, carol and dave.
@@ -44,6 +45,8 @@ def test_merging_answering_and_undoing(acme, browse):
 
     carol = browse(acme.carol)
     carol.goto(f"/app/posts/{duplicate.id}")
+    expect(carol.get_by_text("This suggestion was merged into:")).to_be_visible()
+    carol.get_by_role("link", name=original.title).click()
     expect(carol).to_have_url(at(path_of_post(original)))
     expect(carol.get_by_text("“Dark colours please” was merged into this suggestion.")).to_be_visible()
     expect(count_of(carol, original)).to_have_text("3")
@@ -55,8 +58,8 @@ def test_merging_answering_and_undoing(acme, browse):
     expect(carol.get_by_role("region", name="Planned")).to_contain_text("A dark theme for the evening")
 
     bob.goto(f"/app/posts/{original.id}")
-    bob.locator("aside").get_by_role("link", name="Dark colours please").click()
-    expect(bob.get_by_text("only the team sees this page")).to_be_visible()
+    bob.get_by_role("region", name="Merged into this one").get_by_role("link").click()
+    expect(bob.get_by_text("Other readers see only its text and this link.")).to_be_visible()
     use_tool(bob, "Merge as a duplicate")
     bob.get_by_role("button", name="Undo the merge").click()
     expect(messages_on(bob)).to_contain_text("on its own again")
@@ -144,7 +147,7 @@ def test_the_menu_closes_when_it_loses_the_focus(acme, browse):
     page.goto("/")
     page.get_by_label("Your menu").focus()
     page.keyboard.press("Enter")
-    menu = page.locator("details.menu:not(.new)")
+    menu = page.locator(".top details.menu:not(.new)")
     page.keyboard.press("Tab")
     expect(menu.get_by_role("link", name="Profile")).to_be_focused()
     menu.get_by_role("button", name="Sign out").focus()
@@ -169,3 +172,29 @@ def test_restoring_a_deleted_suggestion(acme, browse):
     expect(page.get_by_text("The trash is empty.")).to_be_visible()
     page.goto("/")
     expect(page.locator("article h2")).to_have_text(["Deleted by mistake"])
+
+
+def test_the_palette(acme, browse):
+    """Ctrl+K searches, goes to pages, and creates, by keyboard alone."""
+    client = make_client(acme.bob, "Northwind")
+    make_note(acme.bob, "Wants chairs", client_id=client.id, kind="call")
+    page = browse(acme.bob, width=1280)
+    page.goto("/app/tasks")
+    page.keyboard.press("Control+k")
+    palette = page.locator("#palette")
+    expect(palette.get_by_role("combobox")).to_be_focused()
+    page.keyboard.type("chairs")
+    expect(palette.get_by_role("option", name="Wants chairs")).to_be_visible()
+    expect_no_faults(page)
+    page.keyboard.press("Escape")
+    expect(palette).to_be_hidden()
+    page.keyboard.press("Control+k")
+    page.keyboard.type("new deal")
+    page.keyboard.press("Enter")
+    expect(page.locator("#dialog [name=name]")).to_be_focused()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("contacts")
+    expect(palette.get_by_role("option", name="Contacts").first).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(re.compile("/app/contacts$"))

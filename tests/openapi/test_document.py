@@ -223,6 +223,7 @@ def test_only_these_schemas_have_defaults():
         "NewContact",
         "NewExport",
         "NewFieldDefinition",
+        "NewGoal",
         "NewMessage",
         "NewNote",
         "NewPost",

@@ -10,6 +10,7 @@ from datetime import timedelta
 from urllib.parse import urlencode
 
 from django.core import signing
+from django.db import transaction
 from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 
@@ -31,6 +32,7 @@ from forum.texts.slugs import post_path
 from team.backers.models import update_post_revenues
 from team.bulk.models import BulkChange
 from team.exports.models import Export
+from team.goals.models import Goal
 from team.imports.models import Import
 from team.mailings.models import Message, MessageRecipient
 from team.mailings.sending import start_message, unsubscribe_address
@@ -144,6 +146,9 @@ class World:
         )
         merged = make_client(self.bob, "Northwind")
         self.acme.account.merges.merge(self.acme.account, "client", similar.id, merged.id, {}, by=self.bob)
+        with transaction.atomic():
+            Goal(account=self.account).write({"target": 5, "measure": Goal.Measure.DEALS})
+            Goal(account=self.account).write({"target": 100_000, "user_id": self.bob.id})
         self.contact_list = make_contact_list(self.bob, LONG_WORD[:200]).id
         self.records = {
             "merges": similar.id,
@@ -382,9 +387,13 @@ def type_into_the_search(page) -> None:
 
 def record_a_call(page) -> None:
     """Choose the kind and send the form without a text."""
-    page.locator("#composer").get_by_text("Call", exact=True).click()
+    page.locator("#composer .kinds").get_by_text("Call", exact=True).click()
     page.locator("#composer").get_by_role("button", name="Save").click()
     page.locator("#composer .field-error").wait_for()
+
+
+def load_the_tiles(page) -> None:
+    page.wait_for_function("!document.querySelector('.tiles .htmx-request')")
 
 
 def edit_the_city(page) -> None:
@@ -428,7 +437,7 @@ def preview(page) -> None:
 
 
 def submit_empty_form(page) -> None:
-    page.locator("main form button").first.click()
+    page.locator("main form button:not([type=button])").first.click()
     page.get_by_role("alert").wait_for()
 
 
@@ -619,6 +628,8 @@ PAGES = [
     PageCase("app/find", "bob", path="/app/find?q=north"),
     PageCase("app/find", "bob", path="/app/find?q=qqqq", state="without results"),
     PageCase("app/find", "bob", path="/app/clients", state="while typing", prepare=type_into_the_search),
+    PageCase("app/clients/duplicates", "bob"),
+    PageCase("app/contacts/duplicates", "bob"),
     PageCase("app/clients", "bob"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients")),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients"), prepare=edit_the_city, state="while editing"),
@@ -644,8 +655,10 @@ PAGES = [
     PageCase("app/messages/<id:id>", "bob", path=lambda world: f"/app/messages/{world.message.id}"),
     PageCase("app/messages/<id:id>", "bob", path=lambda world: f"/app/messages/{world.draft.id}", state="draft"),
     PageCase("app/unsubscribe/customer", path=World.customer_unsubscribe_path),
+    PageCase("app/clients/<id:id>/edit/all", "bob", path=of_record("clients", "/edit/all")),
     PageCase("app/clients/<id:id>/edit", "bob", path=of_record("clients", "/edit?field=responsible_id")),
     PageCase("app/contacts/<id:id>", "bob", path=of_record("contacts")),
+    PageCase("app/contacts/<id:id>/edit/all", "bob", path=of_record("contacts", "/edit/all")),
     PageCase("app/contacts/<id:id>/edit", "bob", path=of_record("contacts", "/edit?field=client_id&q=north")),
     PageCase("app/clients/<id:id>/merge", "bob", path=of_record("clients", "/merge?q=client")),
     PageCase(
@@ -665,6 +678,7 @@ PAGES = [
     ),
     PageCase("app/contacts/<id:id>/merge", "bob", path=of_record("contacts", "/merge")),
     PageCase("app/deals/<id:id>", "bob", path=of_record("deals")),
+    PageCase("app/deals/<id:id>/edit/all", "bob", path=of_record("deals", "/edit/all")),
     PageCase("app/deals/<id:id>/edit", "bob", path=of_record("deals", "/edit?field=price")),
     PageCase("app/clients", "bob", path="/app/clients?q=qqqq", state="search without results"),
     PageCase(
@@ -709,8 +723,9 @@ PAGES = [
         path=lambda world: f"/app/deals/{world.staged_deal}/move?status_id={world.lost_status}",
         state="asking for a reason",
     ),
-    PageCase("app/reports", "bob"),
+    PageCase("app/reports", "bob", prepare=load_the_tiles),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/results"),
+    PageCase("app/reports/<slug:name>", "bob", path="/app/reports/reasons?step=week", state="of reasons"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/suggestions", state="of suggestions"),
     PageCase("app/reports/<slug:name>", "bob", path="/app/reports/people?from=x", status=422, state="with errors"),
     PageCase("app/contact_lists", "bob"),
@@ -800,6 +815,9 @@ PAGES = [
     PageCase("app/account/deals", "alice"),
     PageCase("app/account/pipelines/<id:id>", "alice", path="/app/account/pipelines/1"),
     PageCase("app/account/access", "alice"),
+    PageCase("app/account/goals", "alice"),
+    PageCase("app/home", "bob"),
+    PageCase("app/home", "alice", state="of an admin"),
     PageCase("app/account/groups/<id:id>", "alice", path=lambda world: f"/app/account/groups/{world.group.id}"),
     PageCase("app/clients/new", "bob"),
     PageCase("app/tasks", "bob"),

@@ -21,6 +21,7 @@ from forum.forums.membership import ForumMember
 from forum.notifications.models import NotificationReason
 from team.backers.models import process_batch
 from team.bulk.models import BulkChange
+from team.duplicates.models import update_keys
 from team.exports.models import Export
 from team.imports.models import Import, ImportKey
 from tests.support.factories import (
@@ -72,6 +73,8 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         **consent,
     )
     contact.write({"client_id": client.id, "contact_list_ids": [contact_list.id]}, by=user)
+    for kind, row in (("client", client), ("contact", contact)):
+        update_keys(account.id, kind, [row.id])
     deal = make_deal(
         user,
         f"{label} deal",
@@ -109,6 +112,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         ContentReport.objects.file(row, by=make_user(account), reason="other", note=f"{label} note of a report")
         ContentReport.objects.dismiss(row)
     account.follows.create(post_id=post.id, user_id=user.id, is_following=True)
+    goal = account.goals.create(user_id=user.id, target=5)
     account.calendar_feeds.create(user_id=user.id, digest=digest_of(label))
     make_post(user, f"{label} duplicate", duplicate_from_id=post.id)
     other_post = make_post(user, f"{label} other suggestion", category_id=category.id)
@@ -234,6 +238,7 @@ def fill(account: Account, user: User, label: str) -> SimpleNamespace:
         other_post=other_post.id,
         task=task.id,
         group=group.id,
+        goal=goal.id,
         pipeline=account.pipelines.create(name=f"{label} pipeline", position=2).id,
         status=account.statuses.create(kind=Status.Kind.POST, code=f"{label} spare", name=f"{label} spare").id,
         trash=trashed.id,

@@ -31,7 +31,7 @@ from core.limits.request_shares import shares
 from core.search import queries as search_queries
 from forum.categories.models import Category
 from forum.forums.models import Forum
-from team.lists import queries as list_queries
+from team.list_queries import queries as list_queries
 from team.reports import queries as report_queries
 from tests.support import database
 from tests.support.client import JSONClient, XMLClient

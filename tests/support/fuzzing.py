@@ -99,6 +99,7 @@ class World:
             "status": lambda: account.statuses.create(**{"kind": "deal", "code": name, "name": name, **values}),
             "pipeline": lambda: account.pipelines.create(name=name, position=2),
             "group": lambda: account.user_groups.create(name=name),
+            "goal": lambda: account.goals.create(user_id=make_user(account, role="agent").id, target=5),
             "field_definition": lambda: make_field_definition(account),
             "member": lambda: make_user(account),
             "user_link": lambda: make_user_link(alice, make_user(account), client_id=self.one("client", 0)),
@@ -188,6 +189,7 @@ REFERENCES = {
     "deal_id": "deal",
     "pipeline_id": "pipeline",
     "group_id": "group",
+    "user_id": "user",
 }
 # The import that an action needs.
 IMPORT_ACTIONS = {"start": "import", "cancel": "running_import", "undo": "started_import"}
@@ -301,6 +303,8 @@ class RequestFixer:
             self.fix_board(parameters)
         if case.path.startswith("/app/reports/"):
             self.fix_period(parameters)
+            # The world has no saved view of deals.
+            parameters.pop("view", None)
         if not is_blank(parameters.get("segment")):
             parameters["segment"] = self.world.one("view", parameters["segment"])
         if case.path.startswith("/app/trash/"):
@@ -418,6 +422,9 @@ class RequestFixer:
         return self.rename(fields, "name")
 
     fix_group_fields = fix_pipeline_fields
+
+    def fix_goal_fields(self, case, fields: dict) -> dict:
+        return fields
 
     def fix_user_link_fields(self, case, fields: dict) -> dict:
         for name in ("user_id", "client_id", "contact_id"):
@@ -603,11 +610,24 @@ class RequestFixer:
         elif "{" in case.path:
             is_task = self.is_task(case)
         if is_task:
-            fields = {name: value for name, value in fields.items() if name not in ("category_id", "forum_id")}
+            of_suggestions = ("category_id", "forum_id", "target_on", "target_is_quarter")
+            fields = {name: value for name, value in fields.items() if name not in of_suggestions}
         # A new post has an author of the account, and a time in the past.
         if "{" not in case.path:
             fields = {name: value for name, value in fields.items() if name not in ("user_id", "created_at")}
         return self.round_numbers(fields)
+
+    def fix_comment_fields(self, case, fields: dict) -> dict:
+        # A reply is to a comment of the same post.
+        return {name: value for name, value in fields.items() if name != "parent_id"}
+
+    def fix_reaction_fields(self, case, fields: dict) -> dict:
+        account = self.world.account
+        post = account.posts.filter(id=id).first() if isinstance(id := case.path_parameters["id"], int) else None
+        if post is not None:
+            comment = account.comments.filter(post_id=post.id).first() or make_comment(post, self.world.alice)
+            fields["comment_id"] = comment.id
+        return fields
 
     def is_task(self, case) -> bool:
         return case.path_parameters["id"] in self.world.ids.get("task", ())

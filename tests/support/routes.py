@@ -206,6 +206,10 @@ def user_group(ids):
     return {"user": {"group_id": ids.group}}
 
 
+def goal(ids):
+    return {"goal": {"user_id": ids.user, "period": "quarter", "measure": "deals", "target": 12}}
+
+
 def settings(ids):
     return {"account": {"lost_reasons": ["Too late"]}}
 
@@ -275,6 +279,14 @@ def forum_member(ids):
 
 def client_merge(ids):
     return {"merge": {"merged_client_id": ids.unmerged_client}}
+
+
+def client_dismissal(ids):
+    return {"duplicates": {"client_ids": [ids.client, ids.unmerged_client]}}
+
+
+def contact_dismissal(ids):
+    return {"duplicates": {"contact_ids": [ids.contact, ids.unmerged_contact]}}
 
 
 def contact_merge(ids):
@@ -367,6 +379,10 @@ TABLE = [
     Row("DELETE", "app/deals/<id:id>.json"),
     Row("GET", "app/deals/<id:id>/stages.json"),
     Row("GET", "app/clients/sums.json"),
+    Row("GET", "app/clients/duplicates.json"),
+    Row("GET", "app/contacts/duplicates.json"),
+    Row("POST", "app/clients/duplicates/dismiss.json", client_dismissal, foreign=["client_ids"]),
+    Row("POST", "app/contacts/duplicates/dismiss.json", contact_dismissal, foreign=["contact_ids"]),
     Row("GET", "app/deals/sums.json"),
     Row("GET", "app/clients/<id:id>/summary.json"),
     Row("GET", "app/contacts/<id:id>/summary.json"),
@@ -379,11 +395,19 @@ TABLE = [
     Row("GET", "app/deals/tags.json"),
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
     Row("GET", "app/find.json", query="?q=new"),
+    Row("GET", "app/home.json"),
+    Row("GET", "app/goals.json"),
+    Row("POST", "app/goals.json", goal, team=201, foreign=["user_id"], admins_only=True),
+    Row("GET", "app/goals/<id:id>.json"),
+    Row("PUT", "app/goals/<id:id>.json", goal, foreign=["user_id"], admins_only=True),
+    Row("DELETE", "app/goals/<id:id>.json", admins_only=True),
     Row("GET", "app/similar.json", query="?name=new&email=new@example.com&tax_no=7010001112"),
+    Row("GET", "app/reports/activities.json"),
     Row("GET", "app/reports/answers.json"),
     Row("GET", "app/reports/clients.json"),
     Row("GET", "app/reports/forecast.json"),
     Row("GET", "app/reports/people.json"),
+    Row("GET", "app/reports/reasons.json"),
     Row("GET", "app/reports/results.json"),
     Row("GET", "app/reports/stages.json"),
     Row("GET", "app/reports/suggestions.json"),

@@ -17,7 +17,22 @@ from tests.support.examples import ROOT
 ROOMS = ("accounts", "config", "core", "crm", "forum", "webhooks", "team")
 
 # Text that is the same in every language.
-NAMES = {"API", "English", "JSON", "OpenAPI", "Polski", "Rostrum", "Swagger", "UI", "XML", "curl"}
+NAMES = {
+    "API",
+    "B",
+    "Ctrl",
+    "I",
+    "English",
+    "JSON",
+    "K",
+    "OpenAPI",
+    "Polski",
+    "Rostrum",
+    "Swagger",
+    "UI",
+    "XML",
+    "curl",
+}
 
 WORD = re.compile(r"[^\W\d_]+")
 TEXT = r"\"[^\"]*\"|'[^']*'"

@@ -136,4 +136,4 @@ def test_the_log(acme, visitor):
     assert "Request" not in log.replace("Requests", "")
     for _ in range(12):
         make_delivery(row, request='{"a": "' + '"' * 60_000, response='"' * 1024)
-    assert len(visitor.get(page_of(row)).body) < 70_000
+    assert len(visitor.get(page_of(row)).body) < 75_000

@@ -87,13 +87,6 @@ document.addEventListener("cancel", (event) => {
   if (dialog && isUnsent(dialog) && !window.confirm(dialog.dataset.ask)) event.preventDefault();
 }, true);
 
-// Ctrl+Enter sends the form of a text.
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || !event.target.matches("textarea")) return;
-  event.preventDefault();
-  event.target.form?.requestSubmit(event.target.form.querySelector("button:not([name], [type=button], [hidden])"));
-});
-
 // Browsers without `field-sizing` don't grow a text field with its text.
 if (!CSS.supports("field-sizing", "content")) {
   document.addEventListener("input", (event) => {
@@ -175,6 +168,16 @@ document.addEventListener("submit", (event) => {
     event.stopImmediatePropagation();
   }
 }, true);
+
+// Ctrl+Enter (on a Mac, Cmd+Enter) submits a form from its text, and a form with data-submit-by-key from each of its fields.
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+  const form = event.target.form;
+  if (form?.method !== "post" || !event.target.matches("textarea, [data-submit-by-key] :is(input, select)")) return;
+  const buttons = [...form.elements].filter((each) => each.type === "submit" && !each.formNoValidate && each.offsetParent);
+  event.preventDefault();
+  form.requestSubmit(buttons.find((button) => button.closest(".actions")) ?? buttons.find((button) => !button.matches(".unseen, .quiet")));
+});
 
 // Submit a form only once on a double click.
 document.addEventListener("submit", (event) => {

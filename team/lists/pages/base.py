@@ -4,7 +4,7 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from team.lists.declarations import RecordList
+from team.list_queries.declarations import RecordList
 from team.menu.pages import TeamPage
 
 

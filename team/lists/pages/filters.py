@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse, QueryDict
-from django.utils import formats
 from django.utils.dateparse import parse_date
 from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy, ngettext
@@ -17,18 +16,18 @@ from django.utils.translation import gettext as _
 from accounts.statuses.models import Status, pipeline_name, status_name
 from core.pages.base import redirect
 from core.pages.errors import field_message
-from core.pages.formatting import number_text
+from core.pages.formatting import date_text, number_text
 from core.pages.number_fields import answered_text
 from core.rows.declared import FieldType
+from crm.deals.stage_history import LABELS as HISTORY_LABELS
 from crm.fields.catalogue import Field, grouped
 from crm.fields.condition_values import ME, OUTCOME, PIPELINE
 from crm.fields.conditions import SEVERAL, TEXTS, Condition, Operator, Target, operators_of
 from crm.fields.periods import DAYS_LABELS, period_label, split_days
 from crm.fields.periods import LABELS as PERIOD_LABELS
 from team.fields.names import LINKS, MAX_USERS, OF_FORUM, Names, people_of
+from team.list_queries.queries import ListQuery
 from team.lists.pages.base import RecordsPage
-from team.lists.queries import ListQuery
-from team.lists.stage_history import LABELS as HISTORY_LABELS
 
 # The choice of the form for the parameter `__empty=false`.
 FILLED = "filled"
@@ -185,7 +184,7 @@ class FilteredPage(RecordsPage):
             if period := period_label(text):
                 return period
             if day := parse_date(text):
-                return formats.date_format(day, "SHORT_DATE_FORMAT")
+                return date_text(day)
         return text
 
     def special_label(self, name: str, value: Any) -> str:
@@ -207,8 +206,8 @@ class FilteredPage(RecordsPage):
         return _("%(stage)s: %(result)s, %(first)s to %(last)s") % {
             "stage": status_name(status) if status else value.status_id,
             "result": HISTORY_LABELS[value.result],
-            "first": formats.date_format(value.first, "SHORT_DATE_FORMAT"),
-            "last": formats.date_format(value.end - timedelta(days=1), "SHORT_DATE_FORMAT"),
+            "first": date_text(value.first),
+            "last": date_text(value.end - timedelta(days=1)),
         }
 
     @cached_property

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
+from django.contrib import messages
 from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
@@ -29,18 +30,32 @@ from core.rows.values import ValuesRow
 from crm.fields.catalogue import Field, grouped
 from team.fields.cells import Cell, cells_of, value_in
 from team.fields.names import LINKS, Names
-from team.lists.declarations import LISTS
-from team.lists.layouts import MAX_COLUMNS, PAGE_SIZES, ListLayout, move_column, read_widths
+from team.list_queries.declarations import LISTS
+from team.list_queries.layouts import MAX_COLUMNS, PAGE_SIZES, ListLayout, move_column, read_widths
+from team.list_queries.queries import ACTIONS, MAX_COUNT, ListQuery
+from team.list_queries.sums import ColumnSum, add_up, read_sums, summed_fields
 from team.lists.pages.base import RecordsPage
 from team.lists.pages.filters import FilteredPage, FilterForm
-from team.lists.queries import ACTIONS, MAX_COUNT, ListQuery
 from team.lists.saved_views import MAX_NAME_LENGTH, SavedView, read_list, views_of
-from team.lists.sums import ColumnSum, add_up, read_sums, summed_fields
 from team.menu.pages import TeamRequest
 from team.summaries.models import SUM_NAMES
 
 # The number of saved views that have tabs. A page lists all of them.
 MAX_TABS = 6
+
+
+# The most digits of the position of a row in a list.
+MAX_POSITION_DIGITS = 7
+
+
+def query_of_list(query: ListQuery) -> str:
+    """Return the parameter of the page of a row that names the list from which it was opened, or "" for the whole list."""
+    text = query.query_string(columns="").removeprefix("?")
+    return f"&{urlencode({'list': text})}" if text else ""
+
+
+def query_of_row(query: ListQuery, position: int) -> str:
+    return f"?at={position}{query_of_list(query)}"
 
 
 @dataclass(frozen=True)
@@ -72,11 +87,27 @@ class RecordListPage(FilteredPage):
         query = read_list(resource, request.GET, self.query_class, account=account, user=user, views=views)
         self.layout = ListLayout.read(user, resource)
         query.remembered_columns = self.layout.columns
+        if "at" in request.GET and self.declaration.is_editable:
+            return self.open_row(query, request.GET["at"])
         return self.add_filter(query) if "field" in request.GET else self.show(query)
+
+    def open_row(self, query: ListQuery, text: str) -> HttpResponse:
+        """Return a redirect to the row at a position of the list, which is the next or the previous one of another row."""
+        position = int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_POSITION_DIGITS else None
+        try:
+            id = None if position is None else query.id_at(position)
+        except (TooSlow, TooManyToSort):
+            id = None
+        if id is None:
+            messages.info(self.request, _("The list has no more entries."))
+            return redirect(reverse(self.declaration.route) + query.query_string())
+        return redirect(path_with_id(self.declaration.row_route, id) + query_of_row(query, position or 0))
 
     def show(self, query: ListQuery, filter_form: FilterForm | None = None) -> HttpResponse:
         if self.request.htmx and "sums" in self.request.GET:
-            return self.render("team/lists/sums.html", columns=self.columns(query), **self.sums_context(query, None))
+            return self.render(
+                "team/lists/sums.html", columns=self.columns(query), **self.sums_context(query, None)
+            )
         page = (
             self.read_page(per_page=self.layout.page_size) if "per_page" not in self.request.GET else self.read_page()
         )
@@ -86,7 +117,7 @@ class RecordListPage(FilteredPage):
         except TooSlow:
             ids, count, sums, is_too_slow = [], None, None, True
         status = 422 if query.errors or (filter_form and filter_form.error) else 200
-        names, rows = self.rows(query, ids[: page.size])
+        names, rows = self.rows(query, ids[: page.size], start=page.start)
         return self.render(
             http_status=status,
             query=query,
@@ -142,13 +173,15 @@ class RecordListPage(FilteredPage):
         keys = [(("j", "k"), _("Next and previous entry")), (("Enter",), _("Open the entry"))]
         if self.declaration.resource in ACTIONS:
             keys.append((("x",), _("Select the entry")))
+            keys.append((("b",), _("Go to the changes of the selected entries")))
         if self.declaration.is_editable:
+            keys.append((("p",), _("Quick view")))
             keys += [(("←", "→"), _("Previous and next value of the entry")), (("e",), _("Change the value"))]
         return keys
 
     # The rows
 
-    def rows(self, query: ListQuery, ids: list[int]) -> tuple[Names, list[ListRow]]:
+    def rows(self, query: ListQuery, ids: list[int], *, start: int) -> tuple[Names, list[ListRow]]:
         """Return the names of linked rows, and the rows with these ids, in order."""
         # The labels are translated once, not in each cell.
         fields = [replace(field, label=str(field.label)) for field in query.shown_fields]
@@ -156,6 +189,8 @@ class RecordListPage(FilteredPage):
         columns = {"id", declaration.name_field, *declaration.further_columns, *(field.column for field in fields)}
         found = query.values(ids, columns)
         rows = [found[id] for id in ids if id in found]
+        positions = {id: start + number for number, id in enumerate(ids)}
+        of_list = query_of_list(query)
         links = [(field.type, value_in(row, field)) for row in rows for field in fields if field.type in LINKS]
         names = Names.read(self.request.account, self.request.user, links + query.links)
         currency, edit_route = self.request.account.currency, declaration.edit_route
@@ -165,7 +200,8 @@ class RecordListPage(FilteredPage):
             for cell in cells:
                 if cell.field.name in declaration.choices:
                     cell.text = str(dict(declaration.choices[cell.field.name]).get(cell.text, cell.text))
-            shown.append(ListRow(row["id"], row[declaration.name_field], self.path_of(row), cells))
+            at = f"?at={positions[row['id']]}{of_list}" if declaration.is_editable else ""
+            shown.append(ListRow(row["id"], row[declaration.name_field], self.path_of(row) + at, cells))
         return names, shown
 
     def path_of(self, row: ValuesRow) -> str:

@@ -14,7 +14,7 @@ from accounts.layout.settings import move_row, parse_id
 from core.error_responses import error_response
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from team.lists.declarations import LISTS
+from team.list_queries.declarations import LISTS
 from team.lists.pages.base import RecordsPage
 from team.lists.saved_views import MAX_NAME_LENGTH, MAX_QUERY_LENGTH, SavedView, views_of
 from team.menu.pages import ActionsPage, TeamRequest

@@ -59,6 +59,24 @@ document.addEventListener("DOMContentLoaded", () => {
     list.querySelector("td.editing:focus-within")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   });
 
+  // Each row gets a button that shows it in the panel at the side.
+  for (const link of "peekLabel" in list.dataset ? list.querySelectorAll("[data-row] th a") : []) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "peek" });
+    button.dataset.peek = `${link.getAttribute("href")}&peek=1`;
+    button.setAttribute("aria-label", `${list.dataset.peekLabel}: ${link.textContent}`);
+    button.append(document.getElementById("peek-icon").content.cloneNode(true));
+    link.after(button);
+  }
+  const peek = document.getElementById("peek");
+  list.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-peek]");
+    if (!button) return;
+    htmx.ajax("GET", button.dataset.peek, { target: "#peek-content", swap: "innerHTML", source: button }).then(() => {
+      if (peek.querySelector("#peek-heading")) peek.showModal();
+    });
+  });
+  peek?.addEventListener("click", (event) => { if (event.target === peek) peek.close(); });
+
   // Move the focus along the current row, over the links that are shown.
   const step = (number) => (row) => {
     const links = [...row?.querySelectorAll("th a, a.change") ?? []].filter((link) => link.getClientRects().length);
@@ -69,7 +87,13 @@ document.addEventListener("DOMContentLoaded", () => {
   rowKeys(list, {
     link: (row) => row.querySelector("th a"),
     keys: {
+      p: (row) => row?.querySelector("[data-peek]")?.click(),
       e: (row) => edit(document.activeElement.closest("td:not(.pick)") ?? row?.querySelector("td:has(a.change)")),
+      b: () => {
+        const all = document.querySelector("[data-selection]:not([hidden]) [name=all]");
+        if (!all) return false;
+        all.focus();
+      },
       ArrowRight: step(1),
       ArrowLeft: step(-1),
     },

@@ -1,12 +1,8 @@
-// Keys of forms, which also work without JavaScript: Escape cancels the form of a field, and Ctrl+Enter (on a Mac, Cmd+Enter) submits a
-// form with data-submit-by-key from its text. A click on a kind of note focuses its first field, while the arrow keys stay at the kinds.
+// Keys of forms, which also work without JavaScript: Escape cancels the form of a field. A click on a kind of note focuses its first field,
+// while the arrow keys stay at the kinds.
 "use strict";
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("[data-submit-by-key] textarea")) {
-    event.preventDefault();
-    event.target.form.requestSubmit(event.target.form.querySelector(".actions button"));
-  }
   if (event.key !== "Escape") return;
   event.target.closest(".editing")?.querySelector("[data-cancel]").click();
 });

@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, QuerySet
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -33,8 +33,9 @@ from team.bulk.actions import ACTIONS, Action
 from team.fields.cells import as_status, cells_of, fact_of, shown_fields, value_in, with_linked_names
 from team.fields.forms import FieldEdit, FieldForm, editable_field
 from team.fields.names import LINKS, Names
-from team.lists.declarations import LISTS
+from team.list_queries.declarations import LISTS
 from team.lists.pages.base import RecordsPage
+from team.lists.pages.list import MAX_POSITION_DIGITS
 from team.menu.pages import ActionsPage, TeamRequest, search_text
 from team.merges.pages import annotate_merges, merge_of_trashed, merge_path, merges_of
 from team.notes.pages import Composer
@@ -52,6 +53,11 @@ from team.records.pages.panels import (
 )
 from team.summaries.models import with_stored_values
 from team.timeline.pages import PAGE_SIZE, timeline_section
+
+# The element in which a list shows a record.
+PEEK = "peek-content"
+# The most characters of the query string of a list that the address of a record holds.
+MAX_LIST_LENGTH = 2_000
 
 
 class RecordPage(ActionsPage, Composer):
@@ -81,9 +87,14 @@ class RecordPage(ActionsPage, Composer):
             merge = merge_of_trashed(self.request, row)
             may_restore = merge is None and self.may_restore(row)
             return self.render("team/records/record_in_trash.html", row=row, merge=merge, may_restore=may_restore)
+        if self.fills(PEEK):
+            # A list shows the record in a panel beside it.
+            return self.show(row, template="team/records/peek.html")
         return self.show(row)
 
-    def show(self, row: CRMResource, *, http_status: int = 200, **context: Any) -> HttpResponse:
+    def show(
+        self, row: CRMResource, *, http_status: int = 200, template: str | None = None, **context: Any
+    ) -> HttpResponse:
         fields = fields_of(self.request.account, self.declaration.resource)
         facts = [fact_of(row, field) for field in fields]
         page = self.read_page(per_page=PAGE_SIZE)
@@ -97,10 +108,32 @@ class RecordPage(ActionsPage, Composer):
                 for label, fields in grouped(shown_fields(facts))
             ],
             "empty": [fact for fact in facts if not fact.text and fact.edit_path],
+            "neighbors": self.neighbors(),
             "timeline": timeline_section(self.request, self.declaration.resource, row.id, fields, page),
             **self.panels(row),
         }
-        return self.render(http_status=http_status, **values | context)
+        return self.render(template, http_status=http_status, **values | context)
+
+    def list_parameters(self) -> dict[str, str]:
+        """Return the parameters that name the list from which the record was opened, and its position there."""
+        at, text = self.request.GET.get("at", ""), self.request.GET.get("list", "")[:MAX_LIST_LENGTH]
+        if not (at.isascii() and at.isdigit() and len(at) <= MAX_POSITION_DIGITS):
+            return {}
+        return {"at": at, **({"list": QueryDict(text).urlencode()} if text else {})}
+
+    def neighbors(self) -> dict[str, str] | None:
+        """Return the addresses of the list, and of the previous and the next record in it, if the record was opened from there."""
+        parameters = self.list_parameters()
+        if not parameters:
+            return None
+        at, path, text = int(parameters["at"]), reverse(self.declaration.route), parameters.get("list", "")
+        own = f"{text}&" if text else ""
+        previous = f"{path}?{own}at={at - 1}" if at else ""
+        return {"list": f"{path}?{text}" if text else path, "previous": previous, "next": f"{path}?{own}at={at + 1}"}
+
+    def back_to(self, id: int) -> HttpResponse:
+        """Return a redirect to the record, which keeps its place in the list."""
+        return redirect(self.declaration.row_route, id, query=self.list_parameters() or None)
 
     def panels(self, row: CRMResource) -> dict[str, Any]:
         """Return the rows that belong to the record, and the form for more of them, for the template."""
@@ -169,7 +202,7 @@ class RecordPage(ActionsPage, Composer):
         if self.perform(act):
             undo = Undo(reverse("team-tasks"), {"do": "reopen", "id": str(task_id)})
             tell_with_undo(self.request, _("The task is completed."), undo)
-        return redirect(self.declaration.row_route, id)
+        return self.back_to(id)
 
 
 @prepared(account_id=int, id=int, responsible_ids=list)

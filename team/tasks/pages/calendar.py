@@ -22,6 +22,7 @@ from accounts.users.models import User
 from core.api.routing import path_with_id
 from core.error_responses import throttled, unavailable
 from core.errors import Throttled
+from core.http.regions import first_of_week, first_weekday
 from core.pages.base import base_url, redirect
 from core.rows.values import ValuesRow
 from team.menu.pages import TeamRequest
@@ -59,7 +60,7 @@ class CalendarPage(TaskActions):
         request, today = self.request, timezone.localdate()
         month = month_of(request.GET.get("month"), today)
         next_month = (month + timedelta(days=32)).replace(day=1)
-        first = month - timedelta(days=month.weekday())
+        first = first_of_week(month, first_weekday())
         days = [first + timedelta(days=number) for number in range((next_month - first).days)]
         days += [days[-1] + timedelta(days=number + 1) for number in range(-len(days) % 7)]
         who, responsible, people = self.read_responsible()

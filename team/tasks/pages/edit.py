@@ -19,8 +19,10 @@ from core.db.text import replace_non_xml
 from core.errors import Conflict
 from core.pages.base import redirect, safe_path
 from core.pages.creation import CreatingPage, Creation
+from core.pages.number_fields import WholeNumberField
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from forum.posts.models import Post
+from forum.posts.tasks import MAX_REPEAT, RepeatUnit
 from team.fields.names import people_of
 from team.menu.pages import TeamPage, TeamRequest
 from team.tasks.pages.list import GONE, KINDS, NEXT
@@ -34,6 +36,12 @@ REMINDERS = (
     ("60", gettext_lazy("1 hour before")),
     ("1440", gettext_lazy("1 day before")),
     ("other", gettext_lazy("At another time")),
+)
+REPEATS = (
+    ("", gettext_lazy("Does not repeat")),
+    (RepeatUnit.DAY.value, gettext_lazy("Daily")),
+    (RepeatUnit.WEEK.value, gettext_lazy("Weekly")),
+    (RepeatUnit.MONTH.value, gettext_lazy("Monthly")),
 )
 MAX_FOUND = 5
 
@@ -70,6 +78,16 @@ class TaskForm(Form):
         required=False,
         choices=[("0", gettext_lazy("Normal")), ("1", gettext_lazy("High")), ("-1", gettext_lazy("Low"))],
     )
+    repeat_unit = forms.ChoiceField(label=gettext_lazy("Repeats"), choices=REPEATS, required=False)
+    repeat_every = WholeNumberField(
+        label=gettext_lazy("Every"),
+        required=False,
+        min_value=1,
+        max_value=MAX_REPEAT,
+        help_text=gettext_lazy(
+            "2 with “Weekly” means every two weeks. When the task is done, the next one is planned."
+        ),
+    )
     content = forms.CharField(
         label=gettext_lazy("Description"), required=False, max_length=65_536, widget=forms.Textarea(attrs={"rows": 4})
     )
@@ -86,6 +104,8 @@ class TaskForm(Form):
                 self.add_error(name, _("Is too far from today"))
         if values.get("time") and not values.get("day") and "day" not in self.errors:
             self.add_error("day", _("Can't be blank when there is a time"))
+        if values.get("repeat_unit") and not values.get("day") and "day" not in self.errors:
+            self.add_error("day", _("Can't be blank for a task that repeats"))
         reminder = values.get("reminder")
         if reminder == "other" and not values.get("remind_at") and "remind_at" not in self.errors:
             self.add_error("remind_at", _("Can't be blank"))
@@ -108,6 +128,8 @@ class TaskForm(Form):
             "remind_at": remind_at,
             "responsible_id": int(values["responsible_id"]) if values["responsible_id"] else None,
             "priority": int(values["priority"] or 0),
+            "repeat_unit": values["repeat_unit"] or None,
+            "repeat_every": values["repeat_every"] if values["repeat_unit"] else None,
         }
 
     @staticmethod
@@ -116,7 +138,7 @@ class TaskForm(Form):
         minutes = task.remind_at and at and str(int((at - task.remind_at).total_seconds() // 60))
         reminder = "" if task.remind_at is None else minutes if minutes in dict(REMINDERS) else "other"
         return {
-            **{name: getattr(task, name) for name in ("title", "task_kind", "content")},
+            **{name: getattr(task, name) for name in ("title", "task_kind", "content", "repeat_unit", "repeat_every")},
             "day": task.due_day or (at and at.date()),
             "time": None if task.due_day else at and at.time(),
             "reminder": reminder,

@@ -14,7 +14,6 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateparse import parse_date
-from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -25,6 +24,7 @@ from core.db.text import replace_non_xml
 from core.errors import Conflict
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
+from core.pages.formatting import date_text
 from core.rows.values import ValuesRow
 from forum.comments.models import Comment
 from forum.comments.pages import CommentTextForm
@@ -158,7 +158,7 @@ class TaskActions(ActionsPage):
             values = {"scheduled_at": at, "due_day": None if has_time else day, "remind_at": remind_at}
             task.write(values, by=self.request.user)
 
-        text = _("The task is due on %(day)s.") % {"day": date_format(day, "DATE_FORMAT")}
+        text = _("The task is due on %(day)s.") % {"day": date_text(day)}
         self.perform(act, success_message=text)
         return self.back()
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 import pytest
 
 from accounts.account import exchange_rates
-from accounts.account.exchange_rates import ConvertedSum, change_base, convert, read_euro_rates
+from accounts.account.exchange_rates import ConvertedSum, change_base, read_euro_rates
 from accounts.account.jobs import take_euro_rates
 from core import outbound
 from tests.support.assertions import assert_refused, read
@@ -156,5 +156,5 @@ def test_a_new_currency_of_the_account_changes_the_rates(acme):
 def test_sums_are_converted(acme):
     acme.account.change(exchange_rates={"PLN": "0.25", "USD": "0.8"})
     amounts = [("EUR", Decimal(10)), ("PLN", Decimal(4)), ("CHF", Decimal(5)), ("CZK", Decimal(0))]
-    assert convert(acme.account, amounts) == ConvertedSum(Decimal(11), ("CHF",), ("PLN",))
+    assert acme.account.convert(amounts) == ConvertedSum(Decimal(11), ("CHF",), ("PLN",))
     assert read_euro_rates(DAILY_FILE)[1]["USD"] == Decimal("0.8")

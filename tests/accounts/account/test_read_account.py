@@ -19,6 +19,8 @@ def body(account, **fields) -> dict:
         "exchange_rates": {},
         "exchange_rates_on": None,
         "takes_euro_rates": False,
+        "start_page": "home",
+        "country": "",
         "won_reasons": ["Price", "Features", "Recommendation"],
         "lost_reasons": [
             "Too expensive",

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.account.models import Account
 from accounts.account_creation import drafts, pages
-from accounts.account_creation.guesses import guess_currency, guess_time_zone, propose_prefix
+from accounts.account_creation.guesses import guess_country, guess_currency, guess_time_zone, propose_prefix
 from accounts.account_creation.models import AccountInvitation
 from accounts.hosts.models import FormerPrefix
 from accounts.sessions.cookies import DRAFT_COOKIE
@@ -232,7 +232,7 @@ def test_the_address_while_typing():
 )
 def test_guesses(zone, accepted, guess):
     zone = guess_time_zone(zone, accepted)
-    assert (zone, guess_currency(zone, accepted)) == guess
+    assert (zone, guess_currency(guess_country(zone, accepted))) == guess
 
 
 @table(

@@ -330,8 +330,8 @@ def test_the_page(acme, django_assert_num_queries):
     for number in range(60):
         record(acme.account.id, "export.started", by=acme.bob, rows=number)
     page.get(PAGE)
-    # The session, the forum, the team of the filter, the entries, and the two numbers in the menu.
-    with django_assert_num_queries(6):
+    # The session, the forum, the team of the filter, the entries, and the numbers in the menu.
+    with django_assert_num_queries(5):
         response = page.get(PAGE)
     assert len(response.html.find(id="main")("details")) == 50
     acme.account.change(trash_days=90, won_reasons=["Price", "Speed"], confirms_user_links=True)

@@ -88,6 +88,8 @@ def test_the_api(acme):
     response = api.put("/app/account/brand.json", json={"brand": {"logo": None, "shows_powered_by": False}})
     removed = {"logo_url": None, "shows_powered_by": False, "header_links": [HELP]}
     assert_answered(response, 200, body | changed | removed)
+    api.put("/app/account/brand.json", json={"brand": sent})
+    assert_answered(api.put("/app/account/brand.json", json={"brand": {"logo": ""}}), 200, body | changed | removed)
 
 
 @table(

@@ -187,10 +187,10 @@ def test_enforcement_leaves_no_other_way(sso, fake):
     assert sign_in(sso, fake).location == "/app/roadmap"
     # The owner who has enforced it, and members with other e-mails.
     sso.account.users.filter(login="carol").update(email_key="carol@home.example")
-    for login in ("alice", "carol"):
+    for login, start in (("alice", "/app/home"), ("carol", "/")):
         form = sso.page().get("/app/sign-in?password=1").forms["sign-in"]
         form["login"], form["password"] = login, PASSWORD
-        assert form.submit().location == "/", login
+        assert form.submit().location == start, login
 
 
 def test_a_new_person_joins_with_the_role_of_the_group(sso, fake):
@@ -286,7 +286,7 @@ def test_documents_of_any_form_are_no_error_of_the_service(sso, fake, changes):
     visitor = sso.page()
     started = visitor.get("/app/sign-in/sso")
     if started.location.startswith(ISSUER):
-        assert visitor.get(fake.go(started)).location in ("/app/sign-in", "/")
+        assert visitor.get(fake.go(started)).location in ("/app/sign-in", "/app/home")
     else:
         assert started.location == "/app/sign-in"
 

@@ -83,6 +83,7 @@ OF_ALL_ROWS = {
     "BackersViewSet",
     "ChangeViewSet",
     "FindViewSet",
+    "HomeViewSet",
     "ImportViewSet",
     "ReportViewSet",
     "SuggestionRevenueViewSet",

@@ -72,7 +72,7 @@ SELECT id, 'webhook', 1, 0, 0, now() - interval '1 hour', 0, 0 FROM accounts_acc
     ("check", "level", "breaks"),
     [
         ("workers", FAULT, "DELETE FROM core_heartbeat"),
-        ("migrations", FAULT, "DELETE FROM django_migrations WHERE name = '0001_initial' AND app = 'webhooks'"),
+        ("migrations", FAULT, "DELETE FROM django_migrations WHERE name = '0002_events' AND app = 'webhooks'"),
         ("jobs", WARNING, JOB.format("failed")),
         ("jobs", FAULT, JOB.format("waiting")),
         ("change feed", FAULT, "UPDATE core_change SET number = NULL, at = now() - interval '1 hour'"),

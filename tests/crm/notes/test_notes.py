@@ -17,6 +17,7 @@ def test_it_works(acme):
     client, json = make_client(acme.alice), acme.json()
     at = (timezone.now() - timedelta(days=1)).replace(microsecond=0)
     body = {"client_id": client.id, "kind": "call", "content": "Call back", "noted_at": at.isoformat(), "duration": 15}
+    body["outcome"] = "reached"
     response = json.post(PATH, json={"note": body})
     note = acme.account.notes.get()
     expected = note_body(note, acme.bob, **{**body, "noted_at": on_the_wire(at)})
@@ -54,6 +55,10 @@ def test_it_rejects_invalid_notes(acme):
         ({"content": "a"}, ONE_LINK),
         ({"content": "a", **ids}, ONE_LINK),
         ({"content": "a", "client_id": ids["client_id"], "deal_id": ids["deal_id"]}, ONE_LINK),
+        (
+            {"content": "a", "outcome": "busy", "client_id": ids["client_id"]},
+            {"outcome": ["can only be given for a call"]},
+        ),
         ({"content": "a", "noted_at": later, "client_id": ids["client_id"]}, {"noted_at": ["can't be in the future"]}),
     ):
         assert_refused(acme.json().post(PATH, json={"note": note}), 422, "validation_failed", errors)

@@ -1,4 +1,4 @@
-"""What visitors write before they sign in, until a code publishes it."""
+"""Drafts of visitors who have not signed in, until a code publishes them."""
 
 from datetime import timedelta
 from urllib.parse import quote

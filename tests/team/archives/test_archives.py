@@ -28,6 +28,7 @@ from team.archives.reading import ArchiveError
 from team.archives.tables import LEFT_OUT, RENDERED, TABLES
 from team.archives.writing import MANIFEST, write_archive
 from team.backers.models import process_queue
+from team.duplicates.models import fill_all
 from team.management.commands.recount import recount
 from tests.support.archives import archive_of, contents_of, edit, grow, make_target, manifest_of, pack, rows_of
 from tests.support.factories import PASSWORD, make_account, make_client, make_message, make_post
@@ -84,6 +85,7 @@ def test_it_works(acme, other):
     before["forums.jsonl"] = [line.replace(f"{SECRET}.elsewhere.test", address) for line in before["forums.jsonl"]]
     assert after == before
     process_queue(acme.account.id)
+    fill_all(acme.account.id)
     assert set(map(tuple, recount(target.id).values())) == {()}
     # Files that expire are not in the archive.
     acme.account.stored_files.exclude(expires_at=None).delete()
@@ -125,11 +127,12 @@ def test_each_table_of_an_account_is_declared(db):
 
 
 ACCOUNT_COLUMNS = """
-name initial_module time_zone language currency agents_see confirms_user_links link_guests_by_email won_reasons lost_reasons trash_days inactive_member_months
+name initial_module time_zone language currency country agents_see confirms_user_links link_guests_by_email won_reasons lost_reasons trash_days inactive_member_months
+exchange_rates exchange_rates_on takes_euro_rates start_page
 """
 USER_COLUMNS = """
 id last_login login email name role group_id notification shows_votes description www language time_zone delivery digest_hour digest_weekday
-notify_new_posts notify_sign_ups bounces bounced_at shortcuts asks_name is_active blocked_at erased_at created_at updated_at
+notify_new_posts notify_sign_ups bounces bounced_at shortcuts preferences asks_name is_active blocked_at erased_at created_at updated_at
 """
 
 

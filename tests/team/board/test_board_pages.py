@@ -12,8 +12,8 @@ from tests.support.tables import table
 
 PATH = "/app/deals/board"
 # The session, the forum, the numbers of new suggestions and of due tasks, the pipelines, the statuses, the totals, the ids of the first
-# cards, the cards, and the saved views.
-STATEMENTS = 9
+# cards, the closed deals of this month with the settings of their search, the cards, and the saved views.
+STATEMENTS = 11
 
 
 def texts(element) -> str:
@@ -241,25 +241,27 @@ def test_a_dragged_card_gets_the_totals_of_both_columns(acme, statuses):
     path = f"/app/deals/{deal.id}/move?board="
     headers = {"HX-Request": "true", "X-CSRFToken": token}
     response, queries = capture_queries(lambda: visitor.post(path, values, headers=headers))
-    assert len(queries) <= 15, queries
+    assert len(queries) <= 19, queries
     assert response.headers["HX-Retarget"] == "#board-news"
     swapped = response.html.select("[hx-swap-oob]")
     assert [element.get("id") or element["hx-swap-oob"] for element in swapped] == [
+        "messages",
         f"totals-{statuses['new']}",
         f"totals-{statuses['proposal']}",
         f"deal-{deal.id}",
         f"afterend:#deal-{below.id}",
     ]
-    assert [texts(element).split(" EUR")[0] for element in swapped[:2]] == ["0 deals", "2 deals 7.00"]
+    assert [texts(element).split(" EUR")[0] for element in swapped[1:3]] == ["0 deals", "2 deals 7.00"]
     # A deal that loses its status may be the first one, so the response has the whole board with the column for it.
     values |= {"status_id": 0, "after_id": 0, "seen_status_id": statuses["proposal"]}
     response, queries = capture_queries(lambda: visitor.post(path, values, headers=headers))
-    assert len(queries) <= 15, queries
+    assert len(queries) <= 19, queries
     assert columns(response)["No status"] == ["Roof"]
     assert "“Roof” has no status now." in texts(response.html)
     # In the column itself, only the card is moved.
     response = visitor.post(path, values | {"seen_status_id": 0}, headers=headers)
     assert [element.get("id") or element["hx-swap-oob"] for element in response.html.select("[hx-swap-oob]")] == [
+        "messages",
         "totals-0",
         f"deal-{deal.id}",
         "afterbegin:#cards-0",
@@ -312,3 +314,48 @@ def test_the_page_of_a_deal_shows_its_stages(acme, statuses):
     # A new status is chosen from those of the pipeline.
     field = page.goto(f"{path}/edit?field=status_id").forms["edit-field"]["value"]
     assert [label for _value, _selected, label in field.options] == ["–", "New", "Qualified", "Proposal", "Won", "Lost"]
+
+
+def test_a_move_is_undone(acme, statuses):
+    """The deal goes back to its status and its place."""
+    deals = [make_deal(acme.bob, name, status_id=statuses["new"]) for name in ("Barn", "Roof", "Wall")]
+    visitor = acme.page(acme.bob)
+    page = visitor.get(PATH)
+    assert columns(page)["New"] == ["Wall", "Roof", "Barn"]
+    token = page.html.find("input", {"name": "csrfmiddlewaretoken"})["value"]
+    headers = {"HX-Request": "true", "X-CSRFToken": token}
+    for status, reason in (("proposal", {}), ("lost", {"reason": "", "other_reason": "Too dear"})):
+        values = {"status_id": statuses[status], "after_id": 0, "seen_status_id": statuses["new"], **reason}
+        response = visitor.post(f"/app/deals/{deals[1].id}/move?board=", values, headers=headers)
+        assert columns(visitor.get(PATH))["New"] == ["Wall", "Barn"]
+        # Losing a deal changes the sum of the open ones, so the whole board is shown.
+        assert bool(response.html.find(id="board-total")) == (status == "lost")
+        form = response.html.select_one("#messages form")
+        undo = {field["name"]: field["value"] for field in form.select("input")}
+        assert visitor.post(form["action"], undo, headers=headers).headers["HX-Retarget"] == "#board-news"
+        assert columns(visitor.get(PATH))["New"] == ["Wall", "Roof", "Barn"]
+
+
+def test_closed_deals_of_this_month_and_converted_sums(acme, statuses):
+    """The columns of won and lost deals link to all of them. The form of a new deal begins with the status of its column."""
+    acme.account.change(exchange_rates={"PLN": "0.25"})
+    make_deal(acme.bob, "Roof", price=100, currency="PLN", status_id=statuses["new"])
+    make_deal(acme.bob, "Barn", price=7, status_id=statuses["qualified"])
+    old, new = (make_deal(acme.bob, name, price=5, status_id=statuses["won"]) for name in ("Old", "New"))
+    acme.account.deals.filter(id=old.id).update(closed_at=timezone.now() - timedelta(days=40))
+    visitor = acme.page(acme.bob)
+    for query in ("", "?price__empty=false"):
+        page = visitor.get(PATH + query)
+        assert columns(page)["Won"] == [new.name]
+    page = visitor.get(PATH)
+    assert texts(page.html.find(id="board-total")) == "Open deals: ≈ 32.00 EUR"
+    headers = {texts(each.find("h2")): texts(each.find("header")) for each in page.html.select("[data-column]")}
+    assert "≈ 25.00 EUR" in headers["New"]
+    assert "This month · All : Won 1 deal 5.00 EUR" in headers["Won"]
+    assert page.html.find("a", href=f"/app/deals?status_id={statuses['won']}")
+    form = visitor.get(f"/app/deals/new?status_id={statuses['qualified']}").forms["new-record"]
+    assert form["status_id"].value == str(statuses["qualified"])
+    # The API has all.
+    board = acme.json().get("/app/deals/board.json").json()
+    won = next(column for column in board["columns"] if column["status_id"] == statuses["won"])
+    assert [deal["name"] for deal in won["deals"]] == ["New", "Old"]

@@ -15,7 +15,7 @@ from crm.deals.models import Deal
 from team.batches.models import process_part
 from team.bulk.models import BulkChange, BulkChangeRow
 from tests.support.assertions import assert_refused, read
-from tests.support.factories import make_client, make_contact, make_contact_list, make_deal
+from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_field_definition
 from tests.support.jobs import run_housekeeping, run_jobs
 from tests.support.queries import capture_queries
 from tests.support.tables import table
@@ -87,6 +87,7 @@ def test_it_works(acme, clients):
         "status_id": None,
         "tags": [],
         "contact_list_id": None,
+        "fields": None,
         "state": "done",
         "failure": None,
         "total": 3,
@@ -272,7 +273,7 @@ def test_it_rejects_invalid_input(acme, clients, monkeypatch):
         (
             {"resource": "deal", "action": "add_to_contact_list", "ids": [1]},
             "action",
-            "is not one of set_responsible, set_status, add_tags, remove_tags, trash",
+            "is not one of set_responsible, set_status, set_fields, add_tags, remove_tags, trash",
         ),
         ({"resource": "post", "action": "trash", "ids": [1]}, "resource", "is not one of client, contact, deal"),
     ):
@@ -444,3 +445,41 @@ def test_the_trash_keeps_what_can_be_undone(acme, clients):
         type(row).objects.filter(pk=row.pk).update(created_at=timezone.now() - timedelta(days=31))
     run_housekeeping()
     assert set(acme.account.clients.values_list("id", flat=True)) == {kept.id}
+
+
+def test_any_field_is_changed_and_undone(acme, clients):
+    """Own fields and consent too, whose time and user are restored with it."""
+    make_field_definition(acme.account, "size", label="Size", type="choice", choices=["S", "M"])
+    json, ids = acme.json(), [client.id for client in clients]
+    clients[0].write({"city": "Gdynia", "additional_fields": {"size": "S", "old": "x"}}, by=acme.alice)
+    fields = {"city": "Gdynia", "additional_fields[size]": "M", "do_not_contact": True, "discount": "12.5"}
+    change = started(json, action="set_fields", ids=ids, fields=fields)
+    assert (change["fields"], counts(change)) == (fields, {"total": 3, "changed": 3})
+    first = Client.objects.get(id=ids[0])
+    assert (first.city, first.additional_fields, first.discount) == ("Gdynia", {"size": "M", "old": "x"}, 12.5)
+    assert (first.do_not_contact, first.do_not_contact_by_id) == (True, acme.bob.id)
+    assert counts(started(json, action="set_fields", ids=ids, fields={"city": "Gdynia"})) == {
+        "total": 3,
+        "unchanged": 3,
+    }
+    undone = read(undo(json, change))
+    assert undone["restored"] == 3
+    first.refresh_from_db()
+    assert (first.city, first.additional_fields, first.discount) == ("Gdynia", {"size": "S", "old": "x"}, None)
+    assert (first.do_not_contact, first.do_not_contact_at) == (False, None)
+    assert Client.objects.get(id=ids[1]).city is None
+
+
+def test_it_rejects_fields_that_cannot_be_set(acme, clients):
+    make_field_definition(acme.account, "size", label="Size", type="choice", choices=["S", "M"])
+    for fields, errors in (
+        (None, {"fields": ["can't be blank"]}),
+        ({}, {"fields": ["can't be blank"]}),
+        ([1], {"fields": ["must be an object"]}),
+        ({"tags": "a", "created_at": "2026-01-01"}, ["fields.created_at", "fields.tags"]),
+        ({"discount": "much", "additional_fields[size]": "XL"}, ["fields.additional_fields[size]", "fields.discount"]),
+    ):
+        response = start(acme.json(), action="set_fields", ids=[clients[0].id], fields=fields)
+        assert response.status_code == 422, response.text
+        found = response.json()["errors"]
+        assert (found if isinstance(errors, dict) else sorted(found)) == errors

@@ -181,24 +181,21 @@ def test_the_file_has_the_rows_of_the_list_and_no_others(acme, bob, clients, mon
 
 
 def test_suggestions_are_exported_with_the_filters_of_their_list(acme, bob):
-    author = f"{acme.carol.name},{acme.carol.id}"
     dark = make_post(acme.carol, "Dark mode", content="Please", tags=["ui"])
     make_post(acme.carol, "Shortcuts")
     make_task(acme.bob, "Call")
     dark.vote(by=acme.bob)
     dark.comment(by=acme.alice, text="Soon", agent="test")
     query = f"tag=ui&order=new&forum_id={acme.forum.id}"
-    [labels, row] = exported(bob, "suggestion", query)
+    [labels, row] = exported(bob, "forum_suggestion", query)
     assert ",".join(labels) == (
-        "Number,Title,Category,Category id,Status,Status id,Votes,Comments,Author,Author id,Tags,Created"
+        "Number,Title,Votes,Comments,Status,Status id,Category,Category id,Tags,Responsible,Responsible id,Created"
     )
     category, status = acme.category, dark.status
-    assert ",".join(row[:-1]) == (
-        f"{dark.id},Dark mode,{category.name},{category.id},{row[4]},{status.id},1,1,{author},ui"
-    )
-    assert [row[1] for row in exported(bob, "suggestion", "q=dark")[1:]] == ["Dark mode"]
-    [labels, *rows] = exported(bob, "suggestion", "order=top", columns="all")
-    assert ([row[1] for row in rows], len(labels)) == (["Dark mode", "Shortcuts"], 29)
+    assert ",".join(row[:-1]) == (f"{dark.id},Dark mode,1,1,{row[4]},{status.id},{category.name},{category.id},ui,,")
+    assert [row[1] for row in exported(bob, "forum_suggestion", "q=dark")[1:]] == ["Dark mode"]
+    [labels, *rows] = exported(bob, "forum_suggestion", "order=top", columns="all")
+    assert ([row[1] for row in rows], len(labels)) == (["Dark mode", "Shortcuts"], 30)
 
 
 def test_the_list_of_suggestions_has_a_link_for_the_team_only(acme, bob):
@@ -240,8 +237,11 @@ def test_rows_without_a_list_are_exported(acme, bob):
         ["Dark mode", post_id, "", "", "Nova", str(client.id), "", "", bob_name, str(acme.bob.id)],
     ]
     assert without_times("note", 3) == [
-        [*("Number", "Kind", "Note", "Minutes", "Client", "Client id", "Contact", "Contact id"), *DEAL_AND_CREATOR],
-        [str(note.id), "Call", "Called them", "5", "Nova", str(client.id), "", "", "", "", bob_name, str(acme.bob.id)],
+        [
+            *("Number", "Kind", "Note", "Minutes", "Outcome", "Client", "Client id", "Contact", "Contact id"),
+            *DEAL_AND_CREATOR,
+        ],
+        [str(note.id), "Call", "Called them", "5", "", "Nova", str(client.id), *[""] * 4, bob_name, str(acme.bob.id)],
     ]
     assert exported(bob, "membership") == [
         ["Contact list", "Contact list id", "Contact", "Contact id"],
@@ -266,9 +266,9 @@ def test_each_kind_of_rows_is_exported_with_all_columns(acme, bob):
     "resource, query, message",
     [
         ("client", "shoe=7", "Query shoe is not a filter of this list"),
-        ("suggestion", "shoe=7", "is not a filter of this list"),
-        ("suggestion", "forum_id=99999", "can't be found"),
-        ("suggestion", "order=best", "names a category, a status, a kind or an order that does not exist"),
+        ("forum_suggestion", "shoe=7", "is not a filter of this list"),
+        ("forum_suggestion", "forum_id=99999", "can't be found"),
+        ("forum_suggestion", "order=best", "names a category, a status, a kind or an order that does not exist"),
         ("comment", "post_id=7", "is not a filter of this list"),
         ("shoe", "", "Select a valid choice"),
     ],

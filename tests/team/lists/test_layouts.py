@@ -2,7 +2,7 @@
 
 from core.api.paging import ListPage
 from core.pages.paging import page_numbers
-from team.lists.layouts import move_column
+from team.list_queries.layouts import move_column
 from tests.support.factories import make_client, make_field_definition, make_saved_view
 from tests.support.record_lists import select_columns
 from tests.support.settings import send

@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.users.models import User
 from crm.clients.models import Client
 from crm.deals.models import Deal
-from team.lists import queries
+from team.list_queries import queries
 from team.summaries.recount import recount_summaries
 from tests.support.factories import (
     make_client,
@@ -453,7 +453,7 @@ def test_the_stored_columns(acme, clients):
         [" ".join(cell.get_text(" ").split()) for cell in row.select("th, td")] for row in page.html.select("tbody tr")
     ]
     assert rows == [
-        ["", "Brandt", "Overdue: 01/02/2026 3 p.m.", "2,000.00 EUR", "30.00 EUR"],
+        ["", "Brandt", "Overdue: Jan. 2, 2026, 3 p.m.", "2,000.00 EUR", "30.00 EUR"],
         ["", "Adler", "", "1,000.00 EUR · 1.50 PLN", ""],
     ]
     assert row_names(page.click("Next task", href="sort=next_task_at")) == ["Brandt", "Adler"]
@@ -494,10 +494,10 @@ def test_an_empty_list_offers_the_form_for_a_new_row(acme):
 
 
 CHIPS = {
-    "created_at__after=2026-01-31": "Created is after 01/31/2026",
+    "created_at__after=2026-01-31": "Created is after Jan. 31, 2026",
     "discount__after=12500.5": "Discount is more than 12,500.5",
     "discount__before=99999": "Discount is less than 99,999",
-    "additional_fields[since]=2026-03-01": "Customer since is 03/01/2026",
+    "additional_fields[since]=2026-03-01": "Customer since is March 1, 2026",
     "status_id={status}": "Status is Hot",
     "responsible_id__not={bob}": "Responsible is not Bob Nowak",
     "responsible_id=me": "Responsible is me",

@@ -70,7 +70,7 @@ def test_the_sums_of_clients(acme, deals):
 
 def test_a_long_list_loads_its_sums_after_the_page(acme, deals, monkeypatch):
     monkeypatch.setattr(list_page, "MAX_COUNT", 2)
-    monkeypatch.setattr("team.lists.queries.MAX_COUNT", 2)
+    monkeypatch.setattr("team.list_queries.queries.MAX_COUNT", 2)
     bob = acme.page(acme.bob)
     page = bob.get(f"{PATH}?columns=price")
     foot = page.html.find("tfoot")
@@ -82,7 +82,7 @@ def test_a_long_list_loads_its_sums_after_the_page(acme, deals, monkeypatch):
     assert fragment.html.find("tbody") is None
     # Sums that take too long are left out.
     monkeypatch.setattr("core.search.queries.TIME_LIMIT_MS", 1)
-    monkeypatch.setattr("team.lists.sums.totals", lambda *args, **kwargs: sleep_in_database())
+    monkeypatch.setattr("team.list_queries.sums.totals", lambda *args, **kwargs: sleep_in_database())
     page = bob.get(f"{PATH}?columns=price&sums=1", headers={"HX-Request": "true"})
     assert sums(page) == {"Amount": "More than can be added up: add a filter"}
     response = acme.json().get(f"{PATH}/sums.json")

@@ -1,8 +1,5 @@
 """The main menu of the team, and the page at which the team starts."""
 
-import pytest
-
-from accounts.account.models import Account
 from tests.support.factories import PASSWORD, make_task
 from tests.support.pages import Visitor
 from tests.support.team import assert_for_the_team_alone
@@ -20,16 +17,10 @@ def start_of(acme, login: str) -> str:
     return form.submit(status=303).headers["Location"]
 
 
-@pytest.fixture
-def crm(acme):
-    Account.objects.filter(id=acme.account.id).update(initial_module="crm")
-    return acme
-
-
 def test_it_works(acme):
     page = acme.page(acme.bob).get("/app/roadmap")
     forum = ["/app/suggestions", "/app/roadmap", "/app/inbox"]
-    assert sections(page) == [*forum, *TEAM_SECTIONS]
+    assert sections(page) == ["/app/home", *forum, *TEAM_SECTIONS]
     assert len(page.html.select("header nav .between")) == 1
     assert sections(acme.page(acme.carol).get("/app/roadmap")) == forum[:2]
     assert sections(acme.page().get("/app/roadmap")) == forum[:2]
@@ -45,20 +36,12 @@ def test_pages_of_the_team_are_for_the_team_alone(acme, other):
         assert acme.page().get(path).headers["Location"].startswith("/app/sign-in?next=")
 
 
-def test_the_team_of_a_forum_starts_at_the_forum(acme):
-    assert start_of(acme, "bob") == "/"
-    assert acme.page(acme.bob).get("/app/clients").html.select_one(".brand")["href"] == "/"
-
-
-def test_the_team_of_a_crm_starts_at_the_clients(crm):
-    assert start_of(crm, "bob") == "/app/clients"
-    assert crm.page(crm.bob).get("/").html.select_one(".brand")["href"] == "/app/clients"
-    form = Visitor(crm.host).get("/app/sign-in?next=/app/roadmap&password=1").forms["sign-in"]
+def test_the_team_starts_at_home_and_members_at_the_forum(acme):
+    assert start_of(acme, "bob") == "/app/home"
+    assert acme.page(acme.bob).get("/app/clients").html.select_one(".brand")["href"] == "/app/home"
+    assert start_of(acme, "carol") == "/"
+    assert acme.page(acme.carol).get("/").html.select_one(".brand")["href"] == "/"
+    assert acme.page().get("/").html.select_one(".brand")["href"] == "/"
+    form = Visitor(acme.host).get("/app/sign-in?next=/app/roadmap&password=1").forms["sign-in"]
     form["login"], form["password"] = "bob", PASSWORD
     assert form.submit(status=303).headers["Location"] == "/app/roadmap"
-
-
-def test_members_of_a_crm_start_at_the_forum(crm):
-    assert start_of(crm, "carol") == "/"
-    assert crm.page(crm.carol).get("/").html.select_one(".brand")["href"] == "/"
-    assert crm.page().get("/").html.select_one(".brand")["href"] == "/"

@@ -153,6 +153,7 @@ NOT_MOVED = {
         ("team.ClientSummary", "team.ContactSummary", "team.DealSummary", "team.ClientRevenue"),
         "triggers compute the values from the moved rows",
     ),
+    **dict.fromkeys(("team.ClientKey", "team.ContactKey"), "a follower compares the rows again"),
     "forum.PostSortKey": "triggers copy the links of the moved posts",
     "team.PostBacker": "a job computes the clients behind suggestions from the moved rows",
 }

@@ -142,3 +142,25 @@ def test_every_record_has_notes_and_tasks(acme, make, collection):
     task.refresh_from_db()
     assert task.closed
     assert "No task is planned." in main_text(page)
+
+
+def test_a_call_with_an_outcome_and_the_task_that_follows_it(acme, client):
+    day = timezone.localdate() + timedelta(days=3)
+    page = acme.page(acme.bob)
+    form = page.get(record_path(client)).forms["composer"]
+    values = {"kind": "call", "content": "No one there", "outcome": "no_answer", "follow_up_kind": "phone"}
+    for name, value in (values | {"follow_up_day": str(day), "follow_up_user": str(acme.alice.id)}).items():
+        form[name] = value
+    for _ in range(2):
+        response = form.submit("do", value="compose", status=303)
+    assert "No answer" in main_text(response.follow())
+    [note], [task] = acme.account.notes.all(), acme.account.posts.all()
+    assert (note.kind, note.outcome) == ("call", "no_answer")
+    values = (task.title, task.task_kind, task.client_id, task.responsible_id, task.due_day)
+    assert values == ("Follow up", "phone", client.id, acme.alice.id, day)
+    # Another kind has no outcome, and a note can be without a task.
+    compose(page, record_path(client), kind="meeting", content="Agreed", outcome="busy")
+    assert acme.account.notes.get(kind="meeting").outcome is None
+    assert acme.account.posts.count() == 1
+    compose(page, record_path(client), status=422, content="x", follow_up="x", follow_up_day="soon")
+    assert acme.account.notes.count() == 2

@@ -208,3 +208,49 @@ def test_a_warning_of_similar_rows(acme, other):
 def test_the_menu_leads_to_the_form(acme):
     assert 'href="/app/clients/new"' not in acme.page(acme.carol).get("/app/suggestions")
     assert 'href="/app/clients/new"' in acme.page(acme.bob).get("/app/suggestions")
+
+
+def test_a_deal_with_a_new_client_and_contact(acme):
+    """One form makes all three in one transaction. Errors stay at their fields, and a form that is sent twice makes them once."""
+    make_field_definition(acme.account, "size", label="Size", type="choice", choices=["S", "M"], required=True)
+    page = acme.page(acme.bob)
+    form = page.get("/app/deals/new").forms["new-record"]
+    form["name"], form["client_q"], form["contact-name"] = "Shelves", "Northwind", "Ann"
+    refused = form.submit("do", value="save", status=422)
+    assert "Choose one of the clients that were found, or add a new client." in refused.html.get_text()
+    form = refused.forms["new-record"]
+    assert form["client_id"].value == "new"
+    refused = form.submit("do", value="save", status=422)
+    assert refused.html.find(id="new-client-additional_fields[size]_error").get_text(strip=True) == "Can't be blank"
+    assert not Client.objects.exists()
+    assert not Contact.objects.exists()
+    form = refused.forms["new-record"]
+    form["client-additional_fields[size]"], form["client-email"], form["contact-phone"] = "M", "no@acme.example", "1 23"
+    for _ in range(2):
+        form.submit("do", value="save", status=303)
+    client, contact, deal = Client.objects.get(), Contact.objects.get(), Deal.objects.get()
+    assert (client.name, client.email, client.responsible_id) == ("Northwind", "no@acme.example", acme.bob.id)
+    assert (contact.name, contact.phone, contact.client_id) == ("Ann", "1 23", client.id)
+    assert (deal.name, deal.client_id, deal.contact_id) == ("Shelves", client.id, contact.id)
+    # The form of another deal with the same client and contact, or with another contact, not both.
+    form = page.get(f"/app/deals/new?contact_id={contact.id}").forms["new-record"]
+    assert (form["client_id"].value, form["contact_id"].value) == (str(client.id), str(contact.id))
+    form["name"], form["contact-name"] = "Chairs", "Bea"
+    form = form.submit("do", value="save", status=422).forms["new-record"]
+    form["contact-name"] = ""
+    form.submit("do", value="save", status=303)
+    assert Deal.objects.filter(name="Chairs", client_id=client.id, contact_id=contact.id).exists()
+    found = page.get(
+        "/app/deals/new", {"client_id": client.id}, headers={"HX-Request": "true", "HX-Target": "new-contact-found"}
+    )
+    assert "Ann" in found.html.get_text()
+
+
+def test_it_rejects_a_contact_of_another_account(acme, other):
+    theirs = make_contact(other.mallory, "Theirs")
+    page = acme.page(acme.bob)
+    assert "Theirs" not in page.get(f"/app/deals/new?contact_id={theirs.id}")
+    token = page.get("/app/deals/new").forms["new-record"]["csrfmiddlewaretoken"].value
+    values = {"csrfmiddlewaretoken": token, "name": "Order", "currency": "EUR", "contact_id": theirs.id}
+    assert "can't be found" in page.post("/app/deals/new", values, status=422).html.get_text()
+    assert not Deal.objects.exists()

@@ -148,3 +148,55 @@ def test_htmx_gets_the_field_alone(acme, client):
     answer = visitor.post(address, data, headers={"HX-Request": "true"})
     assert answer.html.select_one(".value").get_text().strip() == "Warszawa"
     assert stored(client).city == "Warszawa"
+
+
+def edit_all(visitor, row):
+    return visitor.get(f"{record_path(row)}/edit/all").forms["edit-record"]
+
+
+def test_all_fields_in_one_form(acme, client):
+    """Only what was changed is written, and a change of another field by somebody else stays."""
+    make_field_definition(acme.account, "size", label="Size", type="choice", choices=["S", "XL"])
+    make_field_definition(acme.account, "age", label="Age", type="choice", choices=["1"])
+    stored(client).write({"additional_fields": {"age": "7"}}, by=acme.bob)
+    visitor = acme.page(acme.bob)
+    form = edit_all(visitor, client)
+    # The value does not fit its field, and stays.
+    assert "additional_fields[age]" not in form.fields
+    stored(client).write({"country": "Poland"}, by=acme.alice)
+    for name, value in (("street", "Main Street"), ("post_code", "00-950"), ("city", "Warszawa")):
+        form[name] = value
+    form["additional_fields[size]"], form["tags"] = "XL", "vip, new"
+    assert "Northwind is saved." in main_text(form.submit("do", value="save", status=303).follow())
+    row = stored(client)
+    assert (row.street, row.post_code, row.city, row.country) == ("Main Street", "00-950", "Warszawa", "Poland")
+    assert (row.additional_fields, row.tags) == ({"size": "XL", "age": "7"}, ["vip", "new"])
+    updated_at = row.updated_at
+    edit_all(visitor, client).submit("do", value="save", status=303)
+    assert stored(client).updated_at == updated_at
+    deal = make_deal(acme.bob, price="12500.5", client_id=client.id)
+    form = edit_all(visitor, deal)
+    form["price"], form["q"] = "100 PLN", "north"
+    form = form.submit("do", value="find").forms["edit-record"]
+    form["client_id"] = ""
+    form.submit("do", value="save", status=303)
+    deal.refresh_from_db()
+    assert (deal.price, deal.currency, deal.client_id) == (100, "PLN", None)
+
+
+def test_it_names_what_somebody_else_changed_in_the_form_of_all_fields(acme, client):
+    visitor = acme.page(acme.bob)
+    form = edit_all(visitor, client)
+    stored(client).write({"city": "Kraków"}, by=acme.alice)
+    form["city"], form["street"] = "Warszawa", "Main Street"
+    page = form.submit("do", value="save", status=422)
+    error = page.html.find(id="edit-city_error").get_text(strip=True)
+    assert error == "Was changed to “Kraków” by alice in the meantime. Save again to use your value."
+    assert (stored(client).city, stored(client).street) == ("Kraków", None)
+    page.forms["edit-record"].submit("do", value="save", status=303)
+    assert (stored(client).city, stored(client).street) == ("Warszawa", "Main Street")
+    form = edit_all(visitor, client)
+    form["name"], form["discount"], form["shown"] = "", "a lot", "[]"
+    page = form.submit("do", value="save", status=422)
+    assert page.html.find(id="edit-name_error")
+    assert page.html.find(id="edit-discount_error")

@@ -6,9 +6,9 @@ from tests.support.factories import make_client, make_contact, make_deal, make_p
 from tests.support.queries import capture_queries
 from tests.support.team import main_text, record_path
 
-# The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks, suggestions and
-# votes, and its timeline.
-STATEMENTS = 10
+# The session, the forum, the numbers of new suggestions and of due tasks, the team, the client, its users, deals, contacts, tasks,
+# suggestions and votes, and its timeline.
+STATEMENTS = 11
 
 
 @pytest.fixture
@@ -162,4 +162,26 @@ def test_the_header_shows_the_stored_values(acme, client):
     make_deal(acme.bob, client_id=client.id, price=7, currency="PLN", status_id=won.id)
     make_task(acme.bob, client_id=client.id, scheduled_at=datetime(2026, 1, 2, 15, tzinfo=UTC))
     header = " ".join(acme.page(acme.bob).get(record_path(client)).html.select_one(".head").get_text(" ").split())
-    assert "Open deals 12,000.00 EUR Won deals 7.00 PLN Last activity just now Next task 01/02/2026 3 p.m." in header
+    assert "Open deals 12,000.00 EUR Won deals 7.00 PLN Last activity just now Next task Jan. 2, 2026, 3 p.m." in header
+
+
+def test_previous_and_next_of_the_list(acme):
+    """The links of a list carry its query and the position. Forms of the page keep it."""
+    names = ("Ann", "Bea", "Cid", "Dan")
+    rows = {name: make_client(acme.bob, name, city="Warszawa" if name != "Bea" else "Kraków") for name in names}
+    page = acme.page(acme.bob)
+    listed = page.get("/app/clients?city=Warszawa&sort=name")
+    record = listed.click("Cid")
+    assert record.request.path == f"/app/clients/{rows['Cid'].id}"
+    following = record.click("Next").follow()
+    assert following.request.path == f"/app/clients/{rows['Dan'].id}"
+    assert not following.click("Next").follow().html.find("nav", class_="neighbors")
+    first = following.click("Previous").follow().click("Previous").follow()
+    assert first.request.path == f"/app/clients/{rows['Ann'].id}"
+    assert not first.html.find("a", rel="prev")
+    form = first.forms["composer"]
+    form["kind"], form["content"] = "note", "Hello"
+    kept = form.submit("do", value="compose", status=303).follow()
+    assert kept.click("Next").follow().request.path == f"/app/clients/{rows['Cid'].id}"
+    assert page.get("/app/clients?at=-1", status=303).location.endswith("/app/clients?")
+    assert not page.get(f"/app/clients/{rows['Ann'].id}?at=x&list=%00").html.find("nav", class_="neighbors")

@@ -8,7 +8,7 @@ from tests.support.team import record_path
 
 # The session, the forum, the numbers of new suggestions and of due tasks, the client, its users, deals, contacts, tasks and suggestions, and
 # its timeline.
-STATEMENTS = 10
+STATEMENTS = 11
 
 
 @pytest.fixture

@@ -7,14 +7,25 @@ from decimal import Decimal
 import pytest
 from django.utils import timezone
 
-from team.reports.queries import REPORTS
+from team.goals.models import Goal
+from team.reports.catalogue import REPORTS
 from team.reports.tables import round_up, short_number
 from tests.support.factories import make_deal
 from tests.support.reading import statements
 from tests.support.tables import table
 
 PATH = "/app/reports"
-STATEMENTS = {"forecast": 9, "results": 9, "stages": 10, "people": 10, "clients": 8, "answers": 6, "suggestions": 6}
+STATEMENTS = {
+    "forecast": 10,
+    "results": 11,
+    "stages": 11,
+    "people": 11,
+    "reasons": 10,
+    "activities": 8,
+    "clients": 8,
+    "answers": 6,
+    "suggestions": 6,
+}
 
 
 @pytest.fixture
@@ -27,13 +38,18 @@ def deals(acme) -> None:
 
 def test_it_works(acme, deals):
     visitor = acme.page(acme.bob)
-    page = visitor.get(PATH)
+    page = visitor.get(f"{PATH}/forecast")
     tabs = [link.text.strip() for link in page.html.select("nav.tabs a")]
-    assert tabs == ["Forecast", "Won and lost", "Stages", "People", "New clients", "Response time", "Top suggestions"]
+    reports = ["Forecast", "Won and lost", "Stages", "People", "Reasons", "Activities", "New clients"]
+    assert tabs == ["Dashboard", *reports, "Response time", "Top suggestions"]
     row = page.html.select_one("table.figures tbody tr")
     assert [cell.text.strip() for cell in row.select("td")] == ["2", "2,468.00", "246.80"]
-    assert len(page.html.select(".chart rect")) == 24
-    assert page.html.select_one("svg rect title").text.endswith("Amount: 2,468.00")
+    assert len(page.html.select(".chart rect:not(.target)")) == 24
+    bars = page.html.select_one("svg g.bars")
+    assert bars["aria-label"] == bars.title.text
+    assert bars.title.text.endswith(": Amount 2,468.00, Weighted 246.80")
+    assert bars.select_one(".values").text == "2,468.00 / 246.80"
+    assert [cell.text.strip() for cell in page.html.select("tfoot td")] == ["2", "2,468.00", "246.80"]
     listed = visitor.get(row.select_one("a")["href"])
     assert len(listed.html.select("table.records tbody tr")) == 2
     page = visitor.get(f"{PATH}/forecast?currency=PLN")
@@ -46,25 +62,26 @@ def test_deals_that_nobody_is_responsible_for(acme):
     page = acme.page(acme.bob).get(f"{PATH}/people")
     assert page.html.select_one("table.figures tbody th").text == "Nobody"
     assert page.html.select_one("svg text:not(.scale)").text == "Nobody"
-    assert page.html.select_one("svg rect title").text.startswith("Nobody, ")
+    assert page.html.select_one("svg g.bars title").text.startswith("Nobody: ")
 
 
 def test_every_report_has_a_page_and_a_csv_file(acme, deals):
-    visitor = acme.page(acme.bob)
+    visitor, found = acme.page(acme.bob), {}
     for name, report in REPORTS.items():
-        assert len(statements(visitor, f"{PATH}/{name}")) == STATEMENTS[name], name
+        found[name] = len(statements(visitor, f"{PATH}/{name}"))
         tab = visitor.get(f"{PATH}/{name}").html.select_one("nav.tabs [aria-current]")
         assert tab.text.strip() == str(report.label)
         response = visitor.get(f"{PATH}/{name}?format=csv")
         assert response.headers["Content-Disposition"] == f'attachment; filename="{name}.csv"'
         rows = list(csv.DictReader(io.StringIO(response.text)))
         # No client is behind a suggestion.
-        assert bool(rows) == (name != "suggestions")
+        assert bool(rows) == (name not in ("suggestions", "reasons", "activities"))
         objects = acme.json().get(f"/app/reports/{name}.json").json()["rows"]
         expected = [
             {key: "" if value is None else value for key, value in row.items() if key != "id"} for row in objects
         ]
         assert expected == [{key: number(value) for key, value in row.items()} for row in rows]
+    assert found == STATEMENTS
 
 
 def number(text: str) -> str | float:
@@ -100,3 +117,25 @@ def test_invalid_parameters_are_named(acme):
 def test_the_scale(value, top, label):
     assert round_up(Decimal(value)) == top
     assert short_number(Decimal(top)) == label
+
+
+def test_the_dashboard_shows_chosen_reports(acme, deals):
+    bob = acme.page(acme.bob)
+    page = bob.get(PATH)
+    tiles = [tile["hx-get"] for tile in page.html.select(".tiles [hx-get]")]
+    assert tiles == [f"{PATH}/{name}" for name in ("results", "forecast", "activities", "reasons")]
+    tile = bob.get(f"{PATH}/forecast", headers={"HX-Request": "true", "HX-Target": "tile-forecast"})
+    assert len(tile.html.select("svg .bars")) == 12
+    assert not tile.html.select("nav")
+    form = next(form for form in page.forms.values() if "report" in form.fields)
+    token = form["csrfmiddlewaretoken"].value
+    bob.post(PATH, {"csrfmiddlewaretoken": token, "report": "people"}, status=303)
+    assert [tile["hx-get"] for tile in bob.get(PATH).html.select(".tiles [hx-get]")] == [f"{PATH}/people"]
+
+
+def test_a_goal_is_a_line_of_the_chart(acme, statuses):
+    make_deal(acme.bob, price=50, status_id=statuses["won"])
+    Goal(account=acme.account).write({"target": 400, "measure": "amount"})
+    page = acme.page(acme.bob).get(f"{PATH}/results")
+    assert page.html.select_one("line.goal title").text == "Goal: 400"
+    assert not acme.page(acme.bob).get(f"{PATH}/results?step=week").html.select("line.goal")

@@ -10,12 +10,20 @@ from django.utils import timezone
 
 from accounts.statuses.models import Status
 from crm.deals.models import Deal
-from team.lists.stage_history import StageFilter
+from crm.deals.stage_history import StageFilter
 from team.reports.api import TOO_LARGE, TOO_SLOW
+from team.reports.catalogue import REPORTS
 from team.reports.periods import Period, next_month
-from team.reports.queries import REPORTS
 from tests.support.assertions import assert_refused, read
-from tests.support.factories import make_client, make_deal, make_post, make_user
+from tests.support.factories import (
+    make_client,
+    make_deal,
+    make_note,
+    make_post,
+    make_saved_view,
+    make_task,
+    make_user,
+)
 from tests.support.post_revenue import store_revenue
 from tests.support.tables import table
 
@@ -148,6 +156,71 @@ def test_a_deleted_status_is_no_progress(acme, statuses):
     assert (row["entered"], row["moved_on"], row["moved_back"], row["here"]) == (2, 0, 1, 1)
 
 
+def test_reasons(acme, statuses):
+    for price, code, reasons in (
+        (100, "lost", {"lost_reason": "Price"}),
+        (40, "lost", {"lost_reason": "Price"}),
+        (7, "lost", {}),
+        (9, "won", {"won_reason": "Features"}),
+    ):
+        make_deal(acme.bob, price=price, status_id=statuses[code], **reasons)
+    found = report(acme, "reasons")
+    rows = [
+        (row["outcome"], row["reason"], row["deals"], row["total"], round(float(row["part"]), 4))
+        for row in found["rows"]
+    ]
+    assert rows == [
+        ("Lost", "Price", 2, 140, 0.6667),
+        ("Lost", "Without a reason", 1, 7, 0.3333),
+        ("Won", "Features", 1, 9, 1),
+    ]
+    assert found["totals"] == {
+        "by_currency": [{"currency": "EUR", "deals": 4, "total": 156}],
+        "converted": {"total": 156},
+        "currency": "EUR",
+    }
+
+
+def test_activities(acme):
+    client = make_client(acme.bob)
+    for user, kind in ((acme.bob, "call"), (acme.bob, "call"), (acme.alice, "email"), (acme.alice, "note")):
+        make_note(user, kind=kind, client_id=client.id)
+    make_note(acme.bob, client_id=client.id, noted_at=timezone.now() - timedelta(days=900))
+    make_task(acme.alice, responsible_id=acme.bob.id).write({"closed": True}, by=acme.bob)
+    rows = rows_of(report(acme, "activities"), "name")
+    figures = {
+        name: [row[key] for key in ("calls", "emails", "meetings", "notes", "tasks")] for name, row in rows.items()
+    }
+    assert figures == {"alice": [0, 1, 0, 1, 0], "Bob Nowak": [2, 0, 0, 0, 1]}
+    assert list(rows_of(report(acme, "activities", f"?responsible_id={acme.bob.id}"), "name")) == ["Bob Nowak"]
+
+
+def test_steps_and_views(acme, statuses):
+    for name, price, day in (("Roof", 100, date(2026, 2, 3)), ("Gate", 7, date(2026, 5, 20))):
+        deal = make_deal(acme.bob, name, price=price, currency="EUR", status_id=statuses["new"])
+        close(deal, statuses["won"], midday(day))
+    period = "?from=2026-02&to=2026-05"
+    won = {
+        step: {
+            row["month"]: row["won_total"]
+            for row in report(acme, "results", f"{period}&step={step}")["rows"]
+            if row["won"]
+        }
+        for step in ("week", "month", "quarter")
+    }
+    assert won == {
+        "week": {"2026-02-02": 100, "2026-05-18": 7},
+        "month": {"2026-02": 100, "2026-05": 7},
+        "quarter": {"2026-Q1": 100, "2026-Q2": 7},
+    }
+    view = make_saved_view(acme.bob, "Roofs", resource="deal", query="name__contains=roof")
+    rows = report(acme, "results", f"{period}&view={view.id}")["rows"]
+    assert sum(row["won_total"] for row in rows) == 100
+    for query, field in (("?step=day", "step"), ("?view=999", "view")):
+        refused = acme.json().get(f"/app/reports/results.json{query}")
+        assert (refused.status_code, set(refused.json()["errors"])) == (422, {field})
+
+
 def test_new_clients(acme, statuses):
     client = make_client(acme.alice)
     make_client(acme.alice)
@@ -241,10 +314,11 @@ def test_other_accounts_and_limited_agents(acme, other):
         fields = {"responsible_id": user.id, "client_id": make_client(user, responsible_id=user.id).id}
         for code in ("new", "won"):
             make_deal(user, status_id=ids[code], price=10, expected_close_date=THIS_MONTH, **fields)
+        make_note(user, client_id=fields["client_id"])
         make_post(user).cast_proxy_vote(by=user, client_id=fields["client_id"])
         store_revenue(user.account)
     acme.account.change(agents_see="own")
-    labels = ("month", "currency", "name", "id", "suggestions", "title")
+    labels = ("month", "currency", "name", "id", "suggestions", "title", "reason", "outcome")
     for name in REPORTS:
         for row in report(acme, name)["rows"]:
             assert not any(value for key, value in row.items() if key not in labels), name
@@ -301,7 +375,7 @@ def test_a_report_that_takes_too_long(acme, monkeypatch, name, function, errors)
             cursor.execute("SELECT pg_sleep(2)")
         return []
 
-    monkeypatch.setattr("team.reports.queries.REPORT_TIME_LIMIT_MS", 50)
+    monkeypatch.setattr("team.reports.catalogue.REPORT_TIME_LIMIT_MS", 50)
     monkeypatch.setattr(f"team.reports.queries.{function}", sleep)
     assert_refused(acme.json().get(f"/app/reports/{name}.json"), 422, "validation_failed", errors)
     page = acme.page(acme.bob).get(f"/app/reports/{name}")

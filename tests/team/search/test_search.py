@@ -2,7 +2,7 @@
 
 from team.search.queries import MAX_FOUND
 from tests.support.assertions import assert_answered, assert_refused, read
-from tests.support.factories import make_client, make_contact, make_deal, make_post, make_task
+from tests.support.factories import make_client, make_contact, make_deal, make_note, make_post, make_task
 from tests.support.queries import capture_queries
 
 PATH = "/app/find.json"
@@ -22,6 +22,7 @@ def test_it_works(acme):
         "deals": [{"id": deal.id, "name": "Northwind chairs", "detail": "Northwind", "url": f"{url}/deals/{deal.id}"}],
         "suggestions": [],
         "tasks": [],
+        "notes": [],
     }
     assert_answered(response, 200, found)
     # Fewer rows than fit were found, so similar words are searched as well. If PostgreSQL estimates that many rows match, as with statistics
@@ -31,7 +32,7 @@ def test_it_works(acme):
 
 def test_it_finds_every_kind_and_limits_their_number(acme, monkeypatch):
     for number in range(MAX_FOUND + 1):
-        for make in (make_client, make_contact, make_deal, make_post, make_task):
+        for make in (make_client, make_contact, make_deal, make_post, make_task, make_note):
             make(acme.alice, f"Lantern {number}")
     found = read(acme.json().get(f"{PATH}?q=lantern"))
     assert {name: len(rows) for name, rows in found.items()} == dict.fromkeys(found, MAX_FOUND)
@@ -40,9 +41,12 @@ def test_it_finds_every_kind_and_limits_their_number(acme, monkeypatch):
 def test_rows_of_others_are_not_found(acme, other):
     make_client(other.mallory, "Northwind")
     make_client(acme.alice, "Northwind", responsible_id=acme.alice.id)
+    make_note(acme.alice, "Call Northwind", client_id=acme.account.clients.get().id)
     acme.account.change(agents_see="own")
     assert not any(read(acme.json().get(f"{PATH}?q=northwind")).values())
-    assert len(read(acme.json(acme.alice_token).get(f"{PATH}?q=northwind"))["clients"]) == 1
+    found = read(acme.json(acme.alice_token).get(f"{PATH}?q=northwind"))
+    assert [len(found[name]) for name in ("clients", "notes")] == [1, 1]
+    assert found["notes"][0]["detail"] == "Northwind"
 
 
 def test_it_rejects_a_text_that_cannot_be_searched(acme):

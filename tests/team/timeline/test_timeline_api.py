@@ -57,7 +57,7 @@ def test_it_works(acme, client):
             "resource": "note",
             "resource_id": note.id,
             "title": "Wants an offer",
-            "data": {"text": "Wants\nan offer", "duration": 15},
+            "data": {"text": "Wants\nan offer", "outcome": None, "duration": 15},
         },
         {
             "kind": "deal",

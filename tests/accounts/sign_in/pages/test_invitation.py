@@ -27,7 +27,7 @@ def accept(visitor: Visitor, path: str, **values: str):
 def test_it_works(acme):
     visitor, path = acme.page(), invite(acme)
     response = accept(visitor, path)
-    assert (response.status_code, response.headers["Location"]) == (303, "/")
+    assert (response.status_code, response.headers["Location"]) == (303, "/app/home")
     user = acme.account.users.get(login="eve")
     assert (user.email, user.name, user.role) == ("eve@example.com", "Eve", "agent")
     assert not acme.account.invitations.exists()

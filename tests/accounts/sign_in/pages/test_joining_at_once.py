@@ -30,7 +30,7 @@ def test_it_works(acme):
     """One invitation creates one user."""
     _row, secret = Invitation.objects.invite(acme.account, email="eve@example.com", role="agent", by=acme.alice)
     responses = submit_at_once(fill_in_forms(acme, [f"/app/invitation?secret={secret}"] * SUBMISSIONS, "eve"))
-    assert sum(response.headers.get("Location") == "/" for response in responses) == 1
+    assert sum(response.headers.get("Location") == "/app/home" for response in responses) == 1
     assert {response.status_code for response in responses} <= {303, 404}
     assert acme.account.users.filter(name="Eve").count() == 1
 

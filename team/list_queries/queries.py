@@ -33,13 +33,13 @@ from core.rows.values import ValuesRow
 from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, search_transaction
 from core.search.terms import Query
 from crm.contacts.models import ContactListMembership
+from crm.deals.stage_history import StageFilter
 from crm.fields.catalogue import Field
 from crm.fields.condition_values import BOOLEANS, OUTCOME
 from crm.fields.conditions import MAX_CONDITIONS, SEVERAL, TEXTS, Condition, Operator, QueryPurpose, Target, find_target
 from crm.fields.relations import Relation
 from team.fields.names import LINKS, OF_FORUM, RECORDS, name_of_row, name_of_user
-from team.lists.declarations import LISTS, RecordList
-from team.lists.stage_history import StageFilter
+from team.list_queries.declarations import LISTS, RecordList
 from team.summaries.models import SUM_NAMES, revenue_of, with_revenue, with_summary
 
 # A list is counted up to this number.
@@ -49,7 +49,7 @@ MAX_INACTIVE_DAYS = 3650
 ESTIMATE_FACTOR = 3
 # Parameters that only pages read: of the list and of the form that adds a filter.
 FORM_PARAMETERS = ("add", "edit", "field", "operator", "value", "value-meant", "period", "days", "group", "replace")
-PAGE_PARAMETERS = ("page", "per_page", "view", "sums", *FORM_PARAMETERS)
+PAGE_PARAMETERS = ("page", "per_page", "view", "sums", "at", *FORM_PARAMETERS)
 SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", "post_id", "stage_history")
 # The lists that have the other special filters.
 LISTS_OF_FILTERS = {"contact_list_id": ("contact",), "post_id": ("client", "deal"), "stage_history": ("deal",)}
@@ -435,6 +435,16 @@ class ListQuery:
             if ids is None:
                 raise
             return ids, None
+
+    def id_at(self, position: int) -> int | None:
+        """Return the id of the row at a position, counted from 0, or None. The work is that of a page. Raise as `find` does."""
+        is_limited = bool(self.conditions or self.special or not self.q)
+        with search_transaction(self.account.id, self.q, is_limited=is_limited) as text:
+            if self.q:
+                ids = self.search_ids(text)[position : position + 1]
+            else:
+                ids = self._filtered_ids(position, position + 1)[0]
+        return ids[0] if ids else None
 
     def search_ids(self, text: Query) -> list[int]:
         """Return the ids of all rows that a search finds, in the order of the list."""

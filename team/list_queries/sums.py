@@ -8,12 +8,12 @@ from typing import Any
 from django.db.models import DecimalField, Model, QuerySet, Sum
 from django.db.models.expressions import RawSQL
 
-from accounts.account.exchange_rates import ConvertedSum, convert
+from accounts.account.exchange_rates import ConvertedSum
 from accounts.account.models import Account
 from core.rows.declared import FieldType
 from core.search.queries import search_transaction
 from crm.fields.catalogue import Field
-from team.lists.queries import ListQuery
+from team.list_queries.queries import ListQuery
 from team.summaries.models import SUM_NAMES, revenue_by
 
 # The value of an additional field as a number, and null for other values.
@@ -89,4 +89,4 @@ def column_sum(account: Account, amounts: list[tuple[str, Decimal]]) -> ColumnSu
     ordered = sorted(by_currency.items(), key=lambda pair: (pair[0] != account.currency, pair[0]))
     shown = [(currency, amount) for currency, amount in ordered if amount]
     is_foreign = any(currency != account.currency for currency, _amount in shown)
-    return ColumnSum(shown, convert(account, shown) if is_foreign else None)
+    return ColumnSum(shown, account.convert(shown) if is_foreign else None)

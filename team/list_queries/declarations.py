@@ -175,8 +175,8 @@ TASK_FIELDS = (
 )
 SUGGESTION_FIELDS = (
     Field("title", _("Title"), FieldType.TEXT, "suggestion", in_lists=True),
-    Field("votes_cache", _("Votes"), FieldType.NUMBER, "suggestion", in_lists=True),
-    Field("comments_cache", _("Comments"), FieldType.NUMBER, "suggestion", in_lists=True),
+    Field("votes_cache", _("Votes"), FieldType.NUMBER, "suggestion", read_only=True, in_lists=True),
+    Field("comments_cache", _("Comments"), FieldType.NUMBER, "suggestion", read_only=True, in_lists=True),
     Field("status_id", _("Status"), FieldType.STATUS, "suggestion", in_lists=True),
     Field("closed", _("Closed"), FieldType.BOOLEAN, "suggestion"),
     Field("kind", _("Kind"), FieldType.CHOICE, "suggestion"),
@@ -188,8 +188,10 @@ SUGGESTION_FIELDS = (
     Field("approved", _("Approved"), FieldType.BOOLEAN, "suggestion"),
     Field("private", _("Private"), FieldType.BOOLEAN, "suggestion"),
     Field("responsible_id", _("Responsible"), FieldType.USER, "suggestion", in_lists=True),
-    Field("user_id", _("Author"), FieldType.USER, "suggestion"),
+    Field("user_id", _("Author"), FieldType.USER, "suggestion", read_only=True),
     Field("client_id", _("Client"), FieldType.CLIENT, "suggestion"),
+    Field("contact_id", _("Contact"), FieldType.CONTACT, "suggestion"),
+    Field("response_user_id", _("Author of the official response"), FieldType.USER, "suggestion", read_only=True),
     Field("answered_at", _("Answered"), FieldType.TIME, "suggestion", read_only=True),
     Field("created_at", _("Created"), FieldType.TIME, read_only=True, in_lists=True),
     Field("updated_at", _("Changed"), FieldType.TIME, read_only=True),

@@ -26,7 +26,8 @@ class ListLayout:
 
     @classmethod
     def read(cls, user: User, resource: str) -> "ListLayout":
-        return cls(**user.preferences.get(f"list.{resource}", {}))
+        stored = user.preferences.get(f"list.{resource}", {})
+        return cls(**{name: stored[name] for name in cls.__dataclass_fields__ if name in stored})
 
     def write(self, user: User, resource: str) -> None:
         set_preference(user, f"list.{resource}", asdict(self))
