@@ -7,7 +7,6 @@ from django.utils.translation import override
 from rest_framework.response import Response
 
 from accounts.hosts.api import APIRequest
-from accounts.hosts.requests import address_of
 from core.api.serializers import format_time
 from core.errors import FieldErrors
 from core.openapi.operations import LIMITS, RESPONSES
@@ -39,7 +38,7 @@ class HomeViewSet(TeamViewSet):
         """Return the boxes of the page Home."""
         if errors := self.ignore_parameters([]):
             raise FieldErrors(errors.values())
-        home, zone = Home.read(self.account, request.user, address_of(request).site_id), self.account.zone
+        home, zone = Home.read(self.account, request.user), self.account.zone
         with override("en"):
             mentions = [
                 {

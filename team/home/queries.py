@@ -13,6 +13,7 @@ from accounts.statuses.models import Status, status_name
 from accounts.users.models import User
 from core.db.time_limit import TooSlow, time_limit
 from core.rows.values import ValuesRow
+from forum.forums.models import Forum
 from forum.inbox import tabs
 from forum.notifications.models import Notification, NotificationReason
 from forum.posts.tasks import IS_OPEN_TASK
@@ -79,18 +80,17 @@ class Home:
     month: Month | None
 
     @classmethod
-    def read(cls, account: Account, user: User, forum_id: int | None) -> "Home":
-        """Return the boxes, each with one row more than `BOX_SIZE` if there are more. The suggestions are those of one forum."""
+    def read(cls, account: Account, user: User) -> "Home":
+        """Return the boxes, each with one row more than `BOX_SIZE` if there are more. The suggestions are those of all forums."""
         mentions = account.notifications.shown_to(user).unread().filter(reason=NotificationReason.MENTIONED)
-        suggestions = tabs.posts_in("unanswered", account, forum_id or 0, user)
+        forum_ids = list(account.forums.order_by("id").values_list("id", flat=True)[: Forum.MAX_PER_ACCOUNT])
+        suggestions = tabs.posts_in("unanswered", account, forum_ids, user, stop=BOX_SIZE + 1)
         deals, month = read_deals_and_month(account, user)
         return cls(
             tasks=due_tasks(account, user),
             deals=deals,
             mentions=list(mentions.with_details()[: BOX_SIZE + 1]),
-            suggestions=list(suggestions.values("id", "title", "votes_cache", "created_at")[: BOX_SIZE + 1])
-            if forum_id
-            else [],
+            suggestions=list(suggestions.values("id", "title", "votes_cache", "created_at")[: BOX_SIZE + 1]),
             month=month,
         )
 

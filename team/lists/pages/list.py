@@ -105,9 +105,7 @@ class RecordListPage(FilteredPage):
 
     def show(self, query: ListQuery, filter_form: FilterForm | None = None) -> HttpResponse:
         if self.request.htmx and "sums" in self.request.GET:
-            return self.render(
-                "team/lists/sums.html", columns=self.columns(query), **self.sums_context(query, None)
-            )
+            return self.render("team/lists/sums.html", columns=self.columns(query), **self.sums_context(query, None))
         page = (
             self.read_page(per_page=self.layout.page_size) if "per_page" not in self.request.GET else self.read_page()
         )
