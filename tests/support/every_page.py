@@ -393,7 +393,7 @@ def record_a_call(page) -> None:
 
 
 def load_the_tiles(page) -> None:
-    page.wait_for_function("!document.querySelector('.tiles .htmx-request')")
+    page.wait_for_load_state("networkidle")
 
 
 def edit_the_city(page) -> None:
