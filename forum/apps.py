@@ -43,6 +43,7 @@ class ForumConfig(rooms.Room):
         "post": _("post"),
         "report": _("report"),
         "response": _("official response"),
+        "publish_at": _("time of publication"),
         "segment": _("segment"),
         "target_is_quarter": _("quarter of the target day"),
         "target_on": _("target day"),

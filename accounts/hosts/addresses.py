@@ -27,8 +27,9 @@ class Site(Protocol):
     name: str
     account: "Account"
 
-    # Whether the account has other sites.
-    has_siblings: bool
+    @property
+    def has_siblings(self) -> bool:
+        """True if the account has other sites."""
 
     def siblings_for(self, user: "User") -> list[tuple[str, str]]:
         """Return the names of the account's other sites that the user may see, and the stored names of their hosts."""

@@ -69,6 +69,7 @@ class Answer(TenantModel):
         POST = "post", _("The suggestion was deleted or merged, so the answer is not published.")
         USER = "user", _("The author has left the team, so the answer is not published.")
         CUSTOMERS = "customers", _("The answer is published, but customers could not be told.")
+        ARCHIVE = "archive", _("The answer came with an archive. It is published when you save it again.")
 
     post_id = models.BigIntegerField(editable=False)
     post = foreign_object(Post, "post_id")

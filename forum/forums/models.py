@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from django.conf import settings
+from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models, transaction
 from django.db.models import Case, Exists, OuterRef, Q, Subquery, When
 from django.utils import timezone, translation
@@ -107,8 +108,8 @@ class Forum(Audited, TenantModel):
 
     MAX_PER_ACCOUNT = 100
 
-    # Annotations of `with_account`: whether the account has other forums, and whether it has forums that not everyone may read.
-    has_siblings: bool
+    # Annotations of `with_account`: the ids of the forums of the account, and whether it has forums that not everyone may read.
+    forum_ids: list[int]
     has_closed_forums: bool
 
     host_id = models.BigIntegerField()
@@ -143,6 +144,10 @@ class Forum(Audited, TenantModel):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def has_siblings(self) -> bool:
+        return len(self.forum_ids) > 1
 
     @property
     def takes_sign_ups(self) -> bool:
@@ -322,7 +327,8 @@ def _forum_at_host(account_id: int, host_id: int) -> models.QuerySet[Any]:
 def _forum_with_account(account_id: int, id: int) -> models.QuerySet[models.Model]:
     forums = Forum.objects.filter(account_id=account_id)
     closed = forums.exclude(access__in=membership.READABLE)
-    annotations = {"has_siblings": Exists(forums.exclude(id=id)), "has_closed_forums": Exists(closed)}
+    ids = ArraySubquery(forums.order_by("id").values("id"))
+    annotations = {"forum_ids": ids, "has_closed_forums": Exists(closed)}
     pictures = (f"account__branding__{name}" for name in MAKERS)
     forums = Account(id=account_id).forums.filter(id=id).annotate(**annotations)
     return forums.select_related("account__branding").defer(*pictures)[:1]

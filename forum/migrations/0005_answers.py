@@ -65,6 +65,7 @@ class Migration(migrations.Migration):
                             ("post", "The suggestion was deleted or merged, so the answer is not published."),
                             ("user", "The author has left the team, so the answer is not published."),
                             ("customers", "The answer is published, but customers could not be told."),
+                            ("archive", "The answer came with an archive. It is published when you save it again."),
                         ],
                         default="",
                         editable=False,

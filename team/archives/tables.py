@@ -182,7 +182,12 @@ TABLES: dict[str, ArchivedTable] = {
     "comments": ArchivedTable("forum.Comment", late=("parent_id",)),
     **plain(comment_reactions="forum.CommentReaction", comment_versions="forum.CommentVersion", votes="forum.Vote"),
     **plain(proxy_votes="forum.ProxyVote", follows="forum.Follow", status_changes="forum.StatusChange"),
-    **plain(answers="forum.Answer", saved_replies="forum.SavedReply"),
+    **plain(saved_replies="forum.SavedReply"),
+    # The account of the archive publishes the answers that wait for their time.
+    "answers": ArchivedTable(
+        "forum.Answer",
+        expressions={"failure": "CASE WHEN published_at IS NULL AND failure = '' THEN 'archive' ELSE failure END"},
+    ),
     # A draft and its file expire.
     "attachments": ArchivedTable(
         "accounts.Attachment", checks={"resource": holders.__contains__}, where="row.row_id IS NOT NULL"

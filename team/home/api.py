@@ -24,6 +24,7 @@ from core.openapi.values import (
     one_of,
     or_null,
 )
+from forum.forums.models import Forum
 from forum.notifications.texts import path_of, title_of
 from team.goals.models import Goal, Progress, Won
 from team.home.queries import BOX_SIZE, SOON_DAYS, Home, HomeDeal, Month
@@ -38,7 +39,8 @@ class HomeViewSet(TeamViewSet):
         """Return the boxes of the page Home."""
         if errors := self.ignore_parameters([]):
             raise FieldErrors(errors.values())
-        home, zone = Home.read(self.account, request.user), self.account.zone
+        forum_ids = list(self.account.forums.values_list("id", flat=True)[: Forum.MAX_PER_ACCOUNT])
+        home, zone = Home.read(self.account, request.user, forum_ids), self.account.zone
         with override("en"):
             mentions = [
                 {

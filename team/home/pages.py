@@ -30,13 +30,15 @@ class HomePage(TaskActions):
     }
 
     def get(self, request: TeamRequest) -> HttpResponse:
-        home = Home.read(request.account, request.user)
+        # The team's pages are served at forums only.
+        at_forum = cast(ForumUserRequest, request)
+        home = Home.read(request.account, request.user, at_forum.forum.forum_ids)
         return self.render(
             home=home,
             size=BOX_SIZE,
             soon_days=SOON_DAYS,
             tasks=[as_item(row) for row in home.tasks[:BOX_SIZE]],
-            mentions=as_items(cast(ForumUserRequest, request), home.mentions[:BOX_SIZE]),
+            mentions=as_items(at_forum, home.mentions[:BOX_SIZE]),
             ticked=self.ticked(),
             next_steps=NEXT,
             steps=first_steps(request.account, request.user),

@@ -13,7 +13,6 @@ from accounts.statuses.models import Status, status_name
 from accounts.users.models import User
 from core.db.time_limit import TooSlow, time_limit
 from core.rows.values import ValuesRow
-from forum.forums.models import Forum
 from forum.inbox import tabs
 from forum.notifications.models import Notification, NotificationReason
 from forum.posts.tasks import IS_OPEN_TASK
@@ -80,10 +79,9 @@ class Home:
     month: Month | None
 
     @classmethod
-    def read(cls, account: Account, user: User) -> "Home":
-        """Return the boxes, each with one row more than `BOX_SIZE` if there are more. The suggestions are those of all forums."""
+    def read(cls, account: Account, user: User, forum_ids: list[int]) -> "Home":
+        """Return the boxes, each with one row more than `BOX_SIZE` if there are more. The suggestions are those of the forums."""
         mentions = account.notifications.shown_to(user).unread().filter(reason=NotificationReason.MENTIONED)
-        forum_ids = list(account.forums.order_by("id").values_list("id", flat=True)[: Forum.MAX_PER_ACCOUNT])
         suggestions = tabs.posts_in("unanswered", account, forum_ids, user, stop=BOX_SIZE + 1)
         deals, month = read_deals_and_month(account, user)
         return cls(

@@ -149,7 +149,10 @@ def test_ten_are_triaged_without_leaving_the_inbox(acme, browse):
     keyboard.press("j")
     act("Export to PDF", "A dark theme", "s", "Planned", "Enter")
     # The first likely duplicate is chosen.
-    act("A dark theme", "A dark theme for the night", "m", "Enter")
+    expect(pane).to_have_text("A dark theme")
+    keyboard.press("m")
+    expect(page.get_by_role("radio", name="A dark theme for the night")).to_be_focused()
+    act("A dark theme", "A dark theme for the night", "Enter")
     act("A dark theme for the night", "Offline mode", "e")
     act("Offline mode", "A calendar", "g", "Me", "Enter")
     act("A calendar", "Two printers", "t", "dates", "Enter")

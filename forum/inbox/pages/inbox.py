@@ -34,7 +34,7 @@ from core.rows.values import ValuesRow
 from forum.forums.models import Forum
 from forum.forums.requests import ForumRequest, ForumUserRequest
 from forum.inbox import tabs as inbox
-from forum.inbox.pages.pane import RejectForm, TagsForm, context_of, find_post
+from forum.inbox.pages.pane import SIMILAR, RejectForm, TagsForm, context_of, find_post, similar_to
 from forum.inbox.undo import changes_between, last_token, remember, snapshot, undo_last
 from forum.lists.pages.base import pop_status, query_string
 from forum.lists.queries import PostQuerySet
@@ -131,6 +131,8 @@ class InboxBase(ForumTeamPage):
 
     @cached_property
     def all_forums(self) -> list[Forum]:
+        if not self.request.forum.has_siblings:
+            return [self.request.forum]
         forums = self.request.account.forums.order_by("-is_default", "name", "id")
         return list(forums[: Forum.MAX_PER_ACCOUNT])
 
@@ -197,6 +199,13 @@ class InboxPage(InboxBase):
 
     def get(self, request: ForumUserRequest) -> HttpResponse:
         page = self.read_page()
+        if request.htmx and request.htmx.target == SIMILAR:
+            # The search takes longer than all else in the pane.
+            post, next_id = find_post(request.account, parse_id(request.GET.get("post")) or 0), request.GET.get("next")
+            found, back = similar_to(post), self.path_of_list(page.number)
+            return self.render(
+                "forum/inbox/similar.html", post=post, similar=found, goes_to=parse_id(next_id), back=back
+            )
         rows = self.rows(page)
         if not rows and page.number > 1 and not self.is_too_slow:
             return self.go_back(1)

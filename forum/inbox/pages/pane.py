@@ -16,6 +16,8 @@ from forum.posts.models import Post
 from forum.team_tools.pages import MAX_TAGS_OFFERED
 from forum.texts.markdown import render
 
+# The id of the element into which htmx loads the likely duplicates.
+SIMILAR = "pane-similar"
 SIMILAR_COLUMNS = ("id", "title", "votes_cache")
 # The length of the reason for which a suggestion is rejected.
 MAX_REASON_LENGTH = 2000
@@ -59,17 +61,18 @@ def find_post(account: Account, id: int) -> Post:
     return post
 
 
+def similar_to(post: Post) -> list[tuple[int, str, int]]:
+    """Return the ids, titles and numbers of votes of the suggestions that the post may duplicate."""
+    found = Post.objects.similar_to(post.title, SIMILAR_COLUMNS, account=post.account, forum_id=post.forum_id or 0)
+    return [row for row in found if row[0] != post.id]
+
+
 def context_of(request: ForumUserRequest, post: Post, ids: list[int], back: str) -> dict[str, Any]:
     """Return what the template shows of the post. `ids` are those of the rows of the list, whose address is `back`."""
-    account = request.account
     post.content_html = post.content_html or render(post.content)
     place = ids.index(post.id) if post.id in ids else None
     next_id = None if place is None else next(iter(ids[place + 1 : place + 2]), None)
     previous_id = ids[place - 1] if place else None
-    similar = []
-    if post.duplicate_from_id is None:
-        found = Post.objects.similar_to(post.title, SIMILAR_COLUMNS, account=account, forum_id=post.forum_id or 0)
-        similar = [row for row in found if row[0] != post.id]
     return {
         "post": post,
         "next_id": next_id,
@@ -77,7 +80,6 @@ def context_of(request: ForumUserRequest, post: Post, ids: list[int], back: str)
         # Where the user goes after an act: to the next row, or else the previous one.
         "goes_to": next_id or previous_id,
         "back": back,
-        "similar": similar,
         "tags_form": TagsForm(initial={"tags": ", ".join(post.tags)}, auto_id="pane-%s"),
         "reject_form": RejectForm(auto_id="pane-%s"),
         "tags": [tag["name"] for tag in tags_in_use(request.user, "post")[:MAX_TAGS_OFFERED]],

@@ -60,6 +60,9 @@ document.addEventListener("DOMContentLoaded", () => {
     if (!part) return false;
     if (part.matches("a")) return void part.click();
     part.open = true;
+    // The likely duplicates may still be on their way.
+    const loading = part.querySelector("#pane-similar:empty");
+    if (loading) return void loading.addEventListener("htmx:afterSwap", open(key), { once: true });
     (part.querySelector("form input:checked, form select:not([data-insert-into]), form textarea, form input:not([type=hidden])") ?? part.querySelector("a"))?.focus();
   };
   rowKeys(form, {

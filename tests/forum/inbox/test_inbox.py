@@ -289,6 +289,6 @@ def test_it_takes_few_statements(acme, posts):
     form.fields["id"][0].checked = True
     response, queries = capture_queries(lambda: form.submit("do", value="handled"))
     assert response.status_code == 303
-    # The session; the forum and all forums; statuses, team and categories; for each suggestion its lock, its update and the change to undo;
-    # the saved views; what undoes the act.
-    assert len(queries) == 11, queries
+    # The session; the forum; statuses, team and categories; for each suggestion its lock, its update and the change to undo; the saved views;
+    # what undoes the act.
+    assert len(queries) == 10, queries

@@ -37,7 +37,9 @@ def test_it_works(acme):
         f"{INBOX}?post={posts[2].id}",
     ]
     # The likely duplicates, of which the first is chosen.
-    assert {int(radio["value"]) for radio in pane.select("[name=into]")} == {posts[0].id, posts[2].id}
+    similar = bob.get(pane.select_one("#pane-similar")["hx-get"], headers={**HTMX, "HX-Target": "pane-similar"}).html
+    assert {int(radio["value"]) for radio in similar.select("[name=into]")} == {posts[0].id, posts[2].id}
+    assert similar.select_one("[name=next]")["value"] == str(posts[2].id)
     part = bob.get(f"{INBOX}?post={posts[1].id}", headers=HTMX)
     assert part.html.find("main") is None
     assert part.html.select_one("[data-pane]")["data-pane"] == str(posts[1].id)

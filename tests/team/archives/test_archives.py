@@ -89,6 +89,9 @@ def test_it_works(acme, other):
     assert set(map(tuple, recount(target.id).values())) == {()}
     # Files that expire are not in the archive.
     acme.account.stored_files.exclude(expires_at=None).delete()
+    # The account of the archive publishes the answers that wait.
+    assert {*target.answers.values_list("failure", flat=True)} == {"archive"}
+    acme.account.answers.update(failure="archive")
     assert rows_of(target) == rows_of(acme.account)
     assert b"".join(target.stored_files.get(id=picture.id).read()) == b"\x89PNG" * 100_000
     # The owner has the password of the new account, others have none, and new rows get further ids.
