@@ -21,6 +21,7 @@ UNRECORDED = {
     r"[A-Z]+ app/(posts|tasks|clients|contacts|contact_lists|deals|notes|user_links)(/<id:id>|/bulk)?\.(xml|json)": IN_FEED,
     r"[A-Z]+ app/posts/<id:id>/(comments|votes?|reactions)\.(xml|json)": IN_FEED,
     "POST app/deals/<id:id>/move.json": IN_FEED,
+    "POST app/(clients|contacts)/duplicates/dismiss.json": "it only leaves entries out of a page",
     "POST app/trash/<id:id>/restore.json": IN_FEED,
     "POST (<category_name:category_name>)?": IN_FEED,
     r"[A-Z]+ app/(answers|messages|views)(/<id:id>)?\.json": BY_AUTHOR,
