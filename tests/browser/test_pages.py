@@ -131,7 +131,11 @@ SKIP_FRAME = """() => {
   }
 }"""
 
-OPEN_ALL = "(kind) => document.querySelectorAll(kind).forEach((element) => { element.open = true; })"
+# A menu that opens may move the focus in a later task.
+OPEN_ALL = """(kind) => {
+  document.querySelectorAll(kind).forEach((element) => { element.open = true; });
+  return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+}"""
 
 # Names
 
