@@ -20,7 +20,7 @@ from forum.posts.models import Post
 from forum.posts.sort_keys import ADD_MISSING
 from forum.votes.models import MAX_SCANNED_VOTES, Vote
 from tests.support.database import without_triggers
-from tests.support.factories import make_contact_list, make_deal
+from tests.support.factories import make_contact_list, make_deal, make_forum
 from tests.support.fixtures import committed, make_cast, make_other
 from tests.support.queries import capture_parameters, explained, nodes
 
@@ -274,6 +274,7 @@ def test_plans_of_the_queries_of_pages(long_lists):
     account.posts.filter(id=200_012).update(responsible_id=acme.alice.id)
     acme.alice.change(shows_votes=True)
     forum_arguments = {"account": account, "forum_id": forum.id}
+    forum_ids = [forum.id, make_forum(account).id]
     posts = account.posts.of_forum(forum.id)
     account.posts.filter(id=200_008).update(kind="praise")
     account.posts.filter(id=200_004).update(tags=["rare"])
@@ -319,11 +320,18 @@ def test_plans_of_the_queries_of_pages(long_lists):
         "the forum's posts of a common kind": (lambda: whole_forum(kind="suggestion"), 100),
         "the forum's posts of a category by trend": (lambda: whole_forum(category_id=acme.category.id), 100),
         **{
-            f"the inbox: {tab}": (lambda tab=tab: list(inbox.posts_in(tab, account, forum.id, acme.alice)[:26]), 26)
+            f"the inbox: {tab}": (lambda tab=tab: list(inbox.posts_in(tab, account, [forum.id], acme.alice)[:26]), 26)
             for tab in inbox.TABS
         },
-        "the counts of the inbox": (lambda: inbox.counts(account, forum.id, acme.alice), 100),
-        "the number of new posts in the menu": (lambda: len(inbox.new_posts(account, forum.id)), 100),
+        **{
+            f"the inbox of several forums: {tab}": (
+                lambda tab=tab: list(inbox.posts_in(tab, account, forum_ids, acme.alice, stop=26)[:26]),
+                60,
+            )
+            for tab in inbox.TABS
+        },
+        "the counts of the inbox": (lambda: inbox.counts(account, forum_ids, acme.alice), 100),
+        "the number of new posts in the menu": (lambda: len(inbox.new_posts(account)), 100),
         "the posts similar to a rare word": (
             lambda: Post.objects.similar_to("some title c81e728d9d4c2f636f067f89cc14862c", columns, **forum_arguments),
             1100,

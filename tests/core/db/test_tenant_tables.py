@@ -189,7 +189,7 @@ def test_the_database_rejects_links_between_accounts(acme, other):
 
 
 # A host or a token identifies the account of a request, so they are looked up before the account is known. The id of a host is never
-# returned. Workers look up rows of all accounts: due followers, notifications, reminders and revenue changes, old entries of the logs of
+# returned. Workers look up rows of all accounts: due followers, notifications, reminders, answers and revenue changes, old entries of the logs of
 # webhooks, bulk changes, imports and exports that are active or old, moves that are running, messages that are being sent, and expired files.
 WITHOUT_ACCOUNT = {
     "host_name_unique",
@@ -201,6 +201,7 @@ WITHOUT_ACCOUNT = {
     "delivery_at",
     "audit_by_time",
     "task_reminder_time",
+    "answer_scheduled",
     "revenue_change_due",
     "message_active",
     "bulk_change_by_creation",

@@ -46,11 +46,11 @@ def report(acme, user, row, **values):
     return form.submit()
 
 
-def reported(acme) -> list[str]:
+def reported(acme, query: str = "") -> list[str]:
     """Return the titles of the list, and assert that the tab counts them."""
-    page = acme.page(acme.bob).get(QUEUE)
+    page = acme.page(acme.bob).get(QUEUE + query)
     titles = texts(page, "main li h2")
-    assert texts(page, '.tabs [aria-current="page"]') == [f"Reported {len(titles)}"]
+    assert texts(page, '.tabs [aria-current="page"]:has(.chip)') == [f"Reported {len(titles)}"]
     return titles
 
 
@@ -151,11 +151,12 @@ def test_a_merge_keeps_the_reports_of_comments(acme, comment, dora):
     assert reported(acme) == ["Comment on “Themes”"]
 
 
-def test_the_list_has_the_texts_of_the_forum_alone(acme, post, dora):
+def test_the_list_has_the_texts_of_all_forums_or_of_one(acme, post, dora):
     ContentReport.objects.file(post, by=dora, reason="spam")
     forum = make_forum(acme.account)
     ContentReport.objects.file(make_post(acme.carol, "Elsewhere", forum_id=forum.id), by=dora, reason="spam")
-    assert reported(acme) == ["Buy pills"]
+    assert reported(acme) == ["Buy pills", "Elsewhere"]
+    assert reported(acme, f"?forum={forum.id}") == ["Elsewhere"]
 
 
 def test_it_rejects_authors_and_the_team(acme, post, comment):
