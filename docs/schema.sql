@@ -851,6 +851,9 @@ CREATE TABLE public.accounts_account (
     exchange_rates jsonb DEFAULT '{}'::jsonb NOT NULL,
     exchange_rates_on date,
     takes_euro_rates boolean DEFAULT false NOT NULL,
+    country character varying(2) DEFAULT ''::character varying NOT NULL,
+    examples jsonb DEFAULT '{}'::jsonb NOT NULL,
+    start_page character varying(255) DEFAULT 'home'::character varying NOT NULL,
     CONSTRAINT account_prefix_form CHECK (((prefix)::text ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])$'::text))
 );
 
@@ -1657,6 +1660,7 @@ CREATE TABLE public.crm_note (
     mentioned_user_ids bigint[] NOT NULL,
     search_text text DEFAULT ''::text NOT NULL,
     search_words tsvector DEFAULT ''::tsvector NOT NULL,
+    outcome character varying(255),
     CONSTRAINT note_of_one_row CHECK ((num_nonnulls(client_id, trashed_client_id, contact_id, trashed_contact_id, deal_id, trashed_deal_id) = 1))
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
@@ -1946,6 +1950,9 @@ END) STORED,
     search_words tsvector DEFAULT ''::tsvector NOT NULL,
     target_is_quarter boolean DEFAULT false NOT NULL,
     target_on date,
+    repeat_day smallint,
+    repeat_every integer,
+    repeat_unit character varying(255),
     CONSTRAINT completion_of_task CHECK (((category_id IS NOT NULL) OR ((NOT closed) AND (completed_at IS NULL)) OR (closed AND (completed_at IS NOT NULL)))),
     CONSTRAINT post_of_forum_or_task CHECK ((((category_id IS NOT NULL) AND (forum_id IS NOT NULL) AND ((task_kind)::text = 'feedback'::text)) OR ((category_id IS NULL) AND (forum_id IS NULL) AND (NOT ((task_kind)::text = 'feedback'::text)))))
 )
@@ -2083,6 +2090,16 @@ CREATE TABLE public.team_calendarfeed (
 );
 ALTER TABLE ONLY public.team_calendarfeed ALTER COLUMN account_id SET (n_distinct=2);
 
+CREATE TABLE public.team_clientkey (
+    kind character varying(255) NOT NULL,
+    key bigint NOT NULL,
+    is_shared boolean NOT NULL,
+    is_dismissed boolean NOT NULL,
+    client_id bigint NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.team_clientkey ALTER COLUMN account_id SET (n_distinct=2);
+
 CREATE TABLE public.team_clientrevenue (
     account_id bigint NOT NULL,
     client_id bigint NOT NULL,
@@ -2104,6 +2121,16 @@ CREATE TABLE public.team_clientsummary (
 )
 WITH (autovacuum_vacuum_scale_factor='0.05', autovacuum_vacuum_insert_scale_factor='0.05', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.team_clientsummary ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.team_contactkey (
+    kind character varying(255) NOT NULL,
+    key bigint NOT NULL,
+    is_shared boolean NOT NULL,
+    is_dismissed boolean NOT NULL,
+    contact_id bigint NOT NULL,
+    account_id bigint NOT NULL
+);
+ALTER TABLE ONLY public.team_contactkey ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.team_contactsummary (
     account_id bigint NOT NULL,
@@ -2152,6 +2179,19 @@ CREATE TABLE public.team_export (
     account_id bigint NOT NULL
 );
 ALTER TABLE ONLY public.team_export ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.team_goal (
+    id bigint NOT NULL,
+    user_id bigint,
+    period character varying(255) NOT NULL,
+    measure character varying(255) NOT NULL,
+    target bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    account_id bigint NOT NULL,
+    CONSTRAINT goal_target_positive CHECK ((target > 0))
+);
+ALTER TABLE ONLY public.team_goal ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.team_import (
     id bigint NOT NULL,
@@ -2704,6 +2744,9 @@ ALTER TABLE ONLY public.forum_forumaddress
 ALTER TABLE ONLY public.forum_forummember
     ADD CONSTRAINT forummember_unique UNIQUE (account_id, forum_id, user_id);
 
+ALTER TABLE ONLY public.team_goal
+    ADD CONSTRAINT goal_unique UNIQUE NULLS NOT DISTINCT (account_id, user_id, period, measure);
+
 ALTER TABLE ONLY public.accounts_group
     ADD CONSTRAINT group_name_key_unique UNIQUE (account_id, name_key);
 
@@ -2773,11 +2816,17 @@ ALTER TABLE ONLY public.team_bulkchangerow
 ALTER TABLE ONLY public.team_calendarfeed
     ADD CONSTRAINT team_calendarfeed_pkey PRIMARY KEY (account_id, id);
 
+ALTER TABLE ONLY public.team_clientkey
+    ADD CONSTRAINT team_clientkey_pkey PRIMARY KEY (account_id, client_id, kind, key);
+
 ALTER TABLE ONLY public.team_clientrevenue
     ADD CONSTRAINT team_clientrevenue_pkey PRIMARY KEY (account_id, client_id, currency);
 
 ALTER TABLE ONLY public.team_clientsummary
     ADD CONSTRAINT team_clientsummary_pkey PRIMARY KEY (account_id, client_id);
+
+ALTER TABLE ONLY public.team_contactkey
+    ADD CONSTRAINT team_contactkey_pkey PRIMARY KEY (account_id, contact_id, kind, key);
 
 ALTER TABLE ONLY public.team_contactsummary
     ADD CONSTRAINT team_contactsummary_pkey PRIMARY KEY (account_id, contact_id);
@@ -2787,6 +2836,9 @@ ALTER TABLE ONLY public.team_dealsummary
 
 ALTER TABLE ONLY public.team_export
     ADD CONSTRAINT team_export_pkey PRIMARY KEY (account_id, id);
+
+ALTER TABLE ONLY public.team_goal
+    ADD CONSTRAINT team_goal_pkey PRIMARY KEY (account_id, id);
 
 ALTER TABLE ONLY public.team_import
     ADD CONSTRAINT team_import_pkey PRIMARY KEY (account_id, id);
@@ -2942,6 +2994,10 @@ CREATE INDEX client_of_trashed_contact ON public.crm_client USING btree (account
 
 CREATE INDEX client_trash ON public.crm_client USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
 
+CREATE INDEX clientkey_by_key ON public.team_clientkey USING btree (account_id, kind, key, is_shared, client_id);
+
+CREATE INDEX clientkey_open ON public.team_clientkey USING btree (account_id, kind, key) WHERE ((NOT is_dismissed) AND is_shared);
+
 CREATE INDEX comment_by_author ON public.forum_comment USING btree (account_id, user_id, created_at, id);
 
 CREATE INDEX comment_from_post ON public.forum_comment USING btree (account_id, from_post_id) WHERE (from_post_id IS NOT NULL);
@@ -2988,6 +3044,10 @@ CREATE INDEX contact_of_client_by_task ON public.team_contactsummary USING btree
 CREATE INDEX contact_of_trashed_client ON public.crm_contact USING btree (account_id, trashed_client_id) WHERE (trashed_client_id IS NOT NULL);
 
 CREATE INDEX contact_trash ON public.crm_contact USING btree (account_id, trashed_at, id) WHERE (trashed_at IS NOT NULL);
+
+CREATE INDEX contactkey_by_key ON public.team_contactkey USING btree (account_id, kind, key, is_shared, contact_id);
+
+CREATE INDEX contactkey_open ON public.team_contactkey USING btree (account_id, kind, key) WHERE ((NOT is_dismissed) AND is_shared);
 
 CREATE INDEX contactlist_by_name ON public.crm_contactlist USING btree (account_id, search_name, id) WHERE (trashed_at IS NULL);
 
@@ -3465,6 +3525,8 @@ CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON publ
 
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.forum_savedreply DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('saved_reply');
 
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.team_goal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('goal');
+
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.team_message DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('message', '', 'post_id', 'author_id', 'subject', 'text', 'among', 'include_not_asked', 'state');
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_apitoken FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
@@ -3548,6 +3610,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.team_bulkchange FOR EACH ROW WHEN
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_calendarfeed FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_export FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.team_goal FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.team_import FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -4104,6 +4168,12 @@ ALTER TABLE ONLY public.team_calendarfeed
 ALTER TABLE ONLY public.team_calendarfeed
     ADD CONSTRAINT team_calendarfeed_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.team_clientkey
+    ADD CONSTRAINT team_clientkey_client_id_fk FOREIGN KEY (account_id, client_id) REFERENCES public.crm_client(account_id, id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.team_contactkey
+    ADD CONSTRAINT team_contactkey_contact_id_fk FOREIGN KEY (account_id, contact_id) REFERENCES public.crm_contact(account_id, id) ON DELETE CASCADE;
+
 ALTER TABLE ONLY public.team_export
     ADD CONSTRAINT team_export_account_id_ca474401_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
@@ -4112,6 +4182,12 @@ ALTER TABLE ONLY public.team_export
 
 ALTER TABLE ONLY public.team_export
     ADD CONSTRAINT team_export_file_id_fk FOREIGN KEY (account_id, file_id) REFERENCES public.core_storedfile(account_id, id) ON DELETE SET NULL (file_id);
+
+ALTER TABLE ONLY public.team_goal
+    ADD CONSTRAINT team_goal_account_id_14ba2af9_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.team_goal
+    ADD CONSTRAINT team_goal_user_id_fk FOREIGN KEY (account_id, user_id) REFERENCES public.accounts_user(account_id, id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.team_import
     ADD CONSTRAINT team_import_account_id_571e8772_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

@@ -284,7 +284,9 @@ def ids_of_another_account_in_the_body_are_rejected(world, row):
         body, errors = row.body(world.acme_ids), {}
         for name in row.foreign:
             sent = find_value(body, name.rpartition(".")[2])
-            errors[name] = [f"{', '.join(map(str, sent))} can't be found" if isinstance(sent, list) else "can't be found"]
+            errors[name] = [
+                f"{', '.join(map(str, sent))} can't be found" if isinstance(sent, list) else "can't be found"
+            ]
         assert_refused(response, 422, "validation_failed", errors)
     else:
         errors = "".join(f"  <error>{sentence}</error>\n" for sentence in row.foreign)

@@ -13,7 +13,8 @@ Other documents are pasted into a shell as a whole. They have sh blocks, each fo
 There, `…}` ends an object that has more fields than shown.
 
 Values that change from run to run (times, account ids, new tokens, cursors) are shown as fixed samples. `make docs` sets
-UPDATE_DOCS=1: the responses are then written into the documents instead of compared, by tests that run in one process.
+UPDATE_DOCS=1: the responses are then written into the documents instead of compared, by tests that run in one process. If a created row
+has another id than the document shows, the later commands get the new id.
 """
 
 import json
@@ -46,6 +47,9 @@ SHOWN_HEADERS = (
     "X-Pending-Links",
     "Idempotent-Replayed",
 )
+CREATED = re.compile(r"^Location: \S+/(\d+)\.\w+$", re.MULTILINE)
+# The ids in a command: in the path, in the query, and in a JSON body.
+IDS = re.compile(r"""(?<=/app/)[a-z_/]+\d+|(?<=_id=)\d+|(?<=view=)\d+|(?<=_id": )\d+|(?<=ids": \[)[\d, ]+""")
 UPDATING = os.environ.get("UPDATE_DOCS") == "1"
 OUTDATED = "the response differs from the document; if the change is intended, run `make docs`"
 
@@ -60,6 +64,7 @@ SAMPLES = (
     (re.compile(r"whpk_[A-Za-z0-9+/]{43}="), "whpk_Pnsb…"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d\d:\d\d"), "2026-11-21T12:00:00+00:00"),
     (re.compile(r'"id": \d{10,16}\b'), '"id": 271828182845904'),
+    (re.compile(r'"id": "[0-9a-f]{16}"'), '"id": "c34a703b3e52b1d9"'),
     (re.compile(r"[A-Za-z0-9]{32}/"), "x7Kq…/"),
     (re.compile(r"\.txt\?token=[A-Za-z0-9%+_-]+"), ".txt?token=x7Kq…"),
     (re.compile(r"tasks\.ics\?token=[A-Za-z0-9_-]+"), "tasks.ics?token=x7Kq…"),
@@ -76,7 +81,8 @@ class Example:
     headers: dict[str, str] = field(default_factory=dict)
     body: str | None = None
     auth: tuple[str, str] | None = None
-    # Variables from the response, for later examples.
+    # The status of the response, and a variable for later examples.
+    status: int = 0
     cursor: str | None = None
 
     def read(self, variables: dict[str, str]) -> None:
@@ -120,6 +126,7 @@ class Example:
             client.headers["User-Agent"] = "curl/8.5.0"
             path = address.path + (f"?{address.query}" if address.query else "")
             response = client.request(self.method, path, headers=headers, content=(self.body or "").encode())
+        self.status = response.status_code
         phrase = PHRASES.get(response.status_code) or HTTPStatus(response.status_code).phrase
         body = "" if self.method == "HEAD" else response.text
         if body and response.headers["Content-Type"] == "application/json":
@@ -191,15 +198,22 @@ def truncate_like(response: str, shown: str) -> str:
 def run_document(path: Path, variables: dict[str, str]) -> list[Example]:
     """Run every example of a document in order. Raise AssertionError at the first response that differs."""
     examples = []
+    # The new ids of created rows, by the ids that the document shows.
+    ids: dict[str, str] = {}
+
+    def replace_ids(match: re.Match) -> str:
+        return re.sub(r"\d+", lambda number: ids.get(number[0], number[0]), match[0])
 
     def run_block(match: re.Match) -> str:
         texts = []
         for example in examples_of(match[0]):
-            command = example.command
+            command = example.command = IDS.sub(replace_ids, example.command)
             example.read(variables)
             response = example.run()
             if example.shown.endswith("\n…\n"):
                 response = truncate_like(response, example.shown)
+            if UPDATING and (former := CREATED.search(example.shown)) and (created := CREATED.search(response)):
+                ids[former[1]] = created[1]
             if example.cursor:
                 variables["CURSOR"] = example.cursor
             if not UPDATING:
