@@ -13,6 +13,7 @@ from team.exports.models import Export
 from tests.support import page_routes
 from tests.support.assertions import assert_refused, read
 from tests.support.factories import (
+    make_answer,
     make_attachment,
     make_client,
     make_contact,
@@ -357,9 +358,12 @@ def pages(world):
             # These are the same for the whole team, or for admins alone.
             "categories": account.categories.get().id,
             "forums": account.forums.get().id,
+            "answers": make_answer(make_post(acme.carol), acme.alice).id,
             "statuses": account.default_status("post").id,
             "users": acme.carol.id,
-            **dict.fromkeys(("tokens", "contact_lists", "fields", "pipelines", "groups", "webhooks"), 1),
+            **dict.fromkeys(
+                ("tokens", "contact_lists", "fields", "pipelines", "groups", "webhooks", "saved_replies"), 1
+            ),
             "category_name": "General",
         }
     return found
