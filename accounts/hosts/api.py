@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from accounts.hosts.requests import AccountRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
-from core.api.lists import Listing
+from core.api.lists import Listing, Paged
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
 from core.api.views import TenantViewSet
@@ -33,8 +33,8 @@ class TypedViewSet(TenantViewSet):
     request: APIRequest
 
 
-class SettingsViewSet(TypedViewSet, Listing, ResourceViewSet):
-    """CRUD of rows that belong to the settings: admins write them, and the team reads them."""
+class ShortSettingsViewSet(TypedViewSet, Paged, ResourceViewSet):
+    """CRUD of rows that belong to the settings: admins write them, and the team reads them. Their list is short, and not searched."""
 
     areas = ("settings",)
     areas_to_read = ()
@@ -42,3 +42,7 @@ class SettingsViewSet(TypedViewSet, Listing, ResourceViewSet):
 
     def perform_update(self, serializer: ResourceSerializer) -> None:
         serializer.instance.write(serializer.values)
+
+
+class SettingsViewSet(ShortSettingsViewSet, Listing):
+    """CRUD of rows that belong to the settings, with a list that is searched."""

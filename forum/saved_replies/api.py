@@ -2,7 +2,7 @@
 
 from django.db.models import QuerySet
 
-from accounts.hosts.api import SettingsViewSet
+from accounts.hosts.api import ShortSettingsViewSet
 from core.api.fields import TextField
 from core.api.filters import ListFilters
 from core.api.serializers import ResourceSerializer
@@ -21,7 +21,7 @@ class SavedReplyFilters(ListFilters):
     q = updated_since = None  # type: ignore[assignment]  # removes the filters of the base class
 
 
-class SavedReplyViewSet(SettingsViewSet):
+class SavedReplyViewSet(ShortSettingsViewSet):
     """The saved replies, which admins write, by name."""
 
     model = SavedReply

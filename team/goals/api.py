@@ -5,13 +5,10 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from accounts.hosts.api import TypedViewSet
+from accounts.hosts.api import ShortSettingsViewSet
 from accounts.roles.models import ASSIGNABLE
-from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api.fields import ChoiceField, IntegerField, RelatedField
 from core.api.filters import ListFilters
-from core.api.lists import Paged
-from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer
 from core.errors import FieldError, FieldErrors
 from team.goals.models import MAX_TARGET, Goal
@@ -35,12 +32,9 @@ class GoalFilters(ListFilters):
     q = updated_since = None  # type: ignore[assignment]  # removes the filter of the base class
 
 
-class GoalViewSet(TypedViewSet, Paged, ResourceViewSet):
+class GoalViewSet(ShortSettingsViewSet):
     """CRUD of goals: admins write them, and the team reads them. The list is ordered by id."""
 
-    areas = ("settings",)
-    areas_to_read = ()
-    permission_classes = [IsAdminOrTeamReadOnly]
     model = Goal
     serializer_class = GoalSerializer
     filterset_class = GoalFilters
@@ -58,9 +52,6 @@ class GoalViewSet(TypedViewSet, Paged, ResourceViewSet):
             same = {name: values.get(name, getattr(default, name)) for name in ("user_id", "period", "measure")}
             return self.account.goals.locked().filter(**same).first()
         return None
-
-    def perform_update(self, serializer: ResourceSerializer) -> None:
-        serializer.instance.write(serializer.values)
 
     def perform_destroy(self, row: Goal) -> None:
         row.delete()
