@@ -23,6 +23,7 @@ from tests.support.database import without_triggers
 from tests.support.factories import make_contact_list, make_deal, make_forum
 from tests.support.fixtures import committed, make_cast, make_other
 from tests.support.queries import capture_parameters, explained, nodes
+from tests.support.reading import selection_of
 
 TABLES = (
     "crm_client",
@@ -283,8 +284,15 @@ def test_plans_of_the_queries_of_pages(long_lists):
         cursor.execute("ANALYZE forum_post, forum_postsortkey")
 
     def whole_forum(order="trending", start=0, **values):
-        selection = FacetSelection(**values)
+        selection = selection_of(**values)
         return ForumList(account, forum.id, None, columns, start, 26, selection).page(order)
+
+    opened = tuple(account.statuses.filter(kind=Status.Kind.POST, closed=False).values_list("id", flat=True))
+    rare = tuple(account.statuses.filter(code__in=("planned", "started")).values_list("id", flat=True))
+
+    def of_statuses(status_ids, order="trending"):
+        selection = FacetSelection(status_ids=status_ids)
+        return ForumList(account, forum.id, None, columns, 0, 26, selection).page(order)
 
     cases = {
         "the posts of a user": (lambda: list(posts.written_by(acme.alice).visible_to(None)[:25]), 26),
@@ -303,6 +311,11 @@ def test_plans_of_the_queries_of_pages(long_lists):
             f"the whole forum by {order}": (partial(whole_forum, order=order), 52)
             for order in ("top", "new", "active", "commented")
         },
+        **{
+            f"the open posts of the forum by {order}": (partial(of_statuses, opened, order), 60)
+            for order in ("trending", "top", "new", "active", "commented")
+        },
+        "the forum's posts of two rare statuses": (lambda: of_statuses(rare), 10),
         "page 100 of the whole forum": (lambda: whole_forum(order="trending", start=2500), 2552),
         # Rows with a rare value are collected from an index. A scan in the order of the list finds a frequent value sooner.
         "the forum's posts of a rare status": (lambda: whole_forum(status_id=planned.id), 10),

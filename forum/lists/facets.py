@@ -8,7 +8,7 @@ the level `TAG` with the tag alone, and one of the level `TAG_OF_POST` with the 
 """
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import models
 from psycopg.types.numeric import Int8
@@ -87,12 +87,23 @@ COUNTER = Counter(
 
 
 class FacetSelection(NamedTuple):
-    """The values by which a list is filtered. None stands for all values."""
+    """The values by which a list is filtered: posts with one of the values of each filter. No values stand for all."""
 
-    category_id: int | None = None
-    status_id: int | None = None
-    kind: str | None = None
+    category_ids: tuple[int, ...] = ()
+    status_ids: tuple[int, ...] = ()
+    kinds: tuple[str, ...] = ()
     tag: str | None = None
+
+    @property
+    def values(self) -> dict[str, tuple[Any, ...]]:
+        """The selected values of columns, by the name of the column."""
+        values = {"category_id": self.category_ids, "status_id": self.status_ids, "kind": self.kinds}
+        return {column: found for column, found in values.items() if found}
+
+
+def condition_of(column: str, values: tuple[Any, ...]) -> dict[str, Any]:
+    """Return the arguments of `filter` for the rows with one of the values in the column."""
+    return {column: values[0]} if len(values) == 1 else {f"{column}__in": values}
 
 
 NO_SELECTION = FacetSelection()
@@ -108,18 +119,28 @@ class Facets(NamedTuple):
     # The `MAX_TAGS` most common tags and the selected tag. The tags that most posts of the whole forum have come first.
     tags: dict[str, int]
 
+    @property
+    def of_any_status(self) -> int:
+        """The length of the list without its filter by status."""
+        return sum(self.statuses.values())
+
 
 def count_facets(account_id: int, forum_id: int, selection: FacetSelection, *, include_closed: bool) -> Facets:
     """Return the numbers of posts of a forum by value. `include_closed` is for the team, which sees all closed posts."""
-    values = {name: value for name, value in selection._asdict().items() if value is not None}
-    parameters = {name: Int8(value) if isinstance(value, int) else value for name, value in values.items()}
+    parameters: dict[str, Any] = {
+        column: [Int8(value) if isinstance(value, int) else value for value in values]
+        for column, values in selection.values.items()
+    }
+    if selection.tag is not None:
+        parameters["tag"] = selection.tag
+    statement = _facets_sql(frozenset(parameters))
     parameters |= {
         "account_id": Int8(account_id),
         "forum_id": Int8(forum_id),
         "max_visibility": 2 if include_closed else 1,
     }
     counts: dict[str, dict[str, int]] = {"category": {}, "status": {}, "kind": {}, "tag": {}, "total": {}}
-    for dimension, value, posts in fetch(_facets_sql(frozenset(values)), parameters):
+    for dimension, value, posts in fetch(statement, parameters):
         counts[dimension][value] = posts
     return Facets(
         total=sum(counts["total"].values()),
@@ -137,7 +158,7 @@ COLUMNS = {"category": "category_id", "status": "status_id", "kind": "kind"}
 def _facets_sql(selected: frozenset[str]) -> str:
     def others(dimension: str) -> str:
         columns = (column for column in COLUMNS.values() if column in selected and column != dimension)
-        return "".join(f" AND {column} = %({column})s" for column in columns)
+        return "".join(f" AND {column} = ANY(%({column})s)" for column in columns)
 
     of_forum = "account_id = %(account_id)s AND forum_id = %(forum_id)s AND visibility <= %(max_visibility)s"
     of_posts = "level = 2 AND tag = %(tag)s" if "tag" in selected else "level = 0"

@@ -18,7 +18,7 @@ from core.search.queries import find_similar, search_transaction
 from forum.categories.models import Category
 from forum.forums.membership import READABLE
 from forum.forums.models import Forum
-from forum.lists.facets import FacetSelection
+from forum.lists.facets import FacetSelection, condition_of
 
 # The posts of a forum that the team has not approved yet.
 UNAPPROVED = Q(approved=False, trashed_at=None, category_id__isnull=False)
@@ -148,9 +148,11 @@ class PostQuerySet(AccessQuerySet[Any]):
         return self.live().without_tasks().filter(Q(visibility=Visibility.OPEN) | closed)
 
     def selected(self, selection: FacetSelection) -> Self:
-        """Return the posts that have all values of the selection."""
-        values = {name: value for name, value in selection._asdict().items() if value is not None and name != "tag"}
-        return self.filter(**values) if selection.tag is None else self.filter(**values, tags__contains=[selection.tag])
+        """Return the posts of the selection."""
+        rows = self if selection.tag is None else self.filter(tags__contains=[selection.tag])
+        for column, values in selection.values.items():
+            rows = rows.filter(**condition_of(column, values))
+        return rows
 
     def open(self) -> Self:
         """Return the posts that everyone who may read their forum sees."""
@@ -316,7 +318,17 @@ def page_limits(start: int, size: int) -> dict[str, int]:
     return {"start": start, "literal_size": size, "literal_stop": literal_stop}
 
 
-@prepared(account_id=int, forum_id=int, category_id=int, status_id=int, author_id=int, start=int, size=int, stop=int)
+@prepared(
+    account_id=int,
+    forum_id=int,
+    category_id=int,
+    status_id=int,
+    status_ids=list,
+    author_id=int,
+    start=int,
+    size=int,
+    stop=int,
+)
 def page_of_posts(
     account_id: int,
     columns: Columns,
@@ -330,6 +342,7 @@ def page_of_posts(
     category_id: int | None = None,
     whole_forum: bool = False,
     status_id: int | None = None,
+    status_ids: list[int] | None = None,
     author_id: int | None = None,
 ) -> models.QuerySet[models.Model]:
     """Build the query for a page. `stop` is the offset at which the scan of each partition ends."""
@@ -344,6 +357,8 @@ def page_of_posts(
         conditions["category_id"] = category_id
     if status_id is not None:
         conditions["status_id"] = status_id
+    if status_ids is not None:
+        conditions["status_id__any"] = status_ids
     return merge_partitions(
         Account(id=account_id), author_id, order, conditions, start=start, size=size, stop=stop or start + size
     ).values_list(*columns)

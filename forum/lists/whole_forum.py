@@ -7,6 +7,9 @@ with any order, so no single index serves the query. The number of posts that ma
 - At most `MAX_COLLECTED` posts match: such a scan could read the whole forum. Instead the query collects the posts from the indexes of
   the filters, and sorts them.
 
+The list of open suggestions, which a forum begins with, is scanned if the open ones are at least a tenth of the forum. This query is
+prepared, because most requests for a list are requests for this one.
+
 The number only affects the speed: both ways return the same posts.
 
 The team has further orders and filters (`forum.lists.team_filters`). PostgreSQL chooses the way for these.
@@ -22,7 +25,7 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.db.text import is_xml_text
 from core.search.queries import search, search_transaction
-from forum.lists.facets import NO_SELECTION, FacetSelection, count_facets
+from forum.lists.facets import NO_SELECTION, Facets, FacetSelection, condition_of, count_facets
 from forum.lists.queries import (
     Columns,
     PostQuerySet,
@@ -50,19 +53,22 @@ class ForumList:
     selection: FacetSelection = NO_SELECTION
     team_filter: TeamFilter = NO_FILTER
 
-    def page(self, order: str | TeamOrder, *, matches: int | None = None) -> list[tuple[Any, ...]]:
+    def page(self, order: str | TeamOrder, *, facets: Facets | None = None) -> list[tuple[Any, ...]]:
         """Return the posts in one of `PostQuerySet.PAGE_ORDERS`, or in an order of the team.
 
-        `matches` is the number of posts in the selection, if the caller knows it. Raise `TooSlow` if the filter of the team takes too long.
+        `facets` are those of the selection, if the caller knows them. Raise `TooSlow` if the filter of the team takes too long.
         """
         selection = self.selection
         if isinstance(order, TeamOrder) or self.team_filter:
             return self._page_of_team(order)
         if selection == NO_SELECTION or can_use_category_index(selection, order):
             return self.page_of_category(order, whole_forum=selection == NO_SELECTION)
-        if matches is None:
+        if facets is None:
             is_team = self.user is not None and self.user.is_team
-            matches = count_facets(self.account.id, self.forum_id, selection, include_closed=is_team).total
+            facets = count_facets(self.account.id, self.forum_id, selection, include_closed=is_team)
+        matches = facets.total
+        if selection.values.keys() == {"status_id"} and selection.tag is None and matches * 10 >= facets.of_any_status:
+            return self.page_of_category(order, whole_forum=True)
         page = self._collected(order) if matches <= MAX_COLLECTED else self._merged(order)
         return list(page.values_list(*self.columns))
 
@@ -74,9 +80,10 @@ class ForumList:
         """
         conditions = {
             "account_id": self.account.id,
-            "forum_id": self.forum_id if self.selection.category_id is None else None,
-            "category_id": self.selection.category_id,
-            "status_id": self.selection.status_id,
+            "forum_id": None if self.selection.category_ids else self.forum_id,
+            "category_id": only(self.selection.category_ids),
+            "status_id": only(self.selection.status_ids),
+            "status_ids": [*self.selection.status_ids] if len(self.selection.status_ids) > 1 else None,
             "author_id": closed_author_id(self.user),
         }
         arguments = {name: value for name, value in conditions.items() if value is not None}
@@ -108,8 +115,11 @@ class ForumList:
         return values_by_id(self.account, ids, self.columns)
 
     def _merged(self, order: str) -> models.QuerySet[models.Model]:
-        columns = {"category_id": self.selection.category_id, "status_id": self.selection.status_id}
-        others = FacetSelection(kind=self.selection.kind, tag=self.selection.tag)
+        columns: dict[str, Any] = {"forum_id": self.forum_id}
+        for column, values in self.selection.values.items():
+            if column != "kind":
+                columns |= condition_of(column, values)
+        others = FacetSelection(kinds=self.selection.kinds, tag=self.selection.tag)
 
         def select(posts: PostQuerySet) -> models.QuerySet[models.Model]:
             return self.team_filter.select(posts.selected(others))
@@ -118,7 +128,7 @@ class ForumList:
             self.account,
             closed_author_id(self.user),
             order,
-            {"forum_id": self.forum_id, **{name: value for name, value in columns.items() if value is not None}},
+            columns,
             select if self.team_filter or others != NO_SELECTION else None,
             start=self.start,
             size=self.size,
@@ -141,6 +151,15 @@ def can_use_category_index(selection: FacetSelection, order: str) -> bool:
 
     Such an index exists for each order of a category's list. For a status in a category, an index exists only for the order `new`.
     """
-    if selection.category_id is None or selection.kind is not None or selection.tag is not None:
+    if (
+        len(selection.category_ids) != 1
+        or selection.kinds
+        or selection.tag is not None
+        or len(selection.status_ids) > 1
+    ):
         return False
-    return order == "new" if selection.status_id is not None else order in PostQuerySet.ORDERS
+    return order == "new" if selection.status_ids else order in PostQuerySet.ORDERS
+
+
+def only(values: tuple[int, ...]) -> int | None:
+    return values[0] if len(values) == 1 else None

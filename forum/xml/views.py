@@ -177,12 +177,12 @@ class XMLPostViewSet(XMLViewSet):
     def list(self, request: APIRequest, category_name: str | None = None) -> HttpResponse:
         parameters = self.parameters()
         page, order, status = self.read_list(parameters)
-        selection = FacetSelection(status_id=None if status is None else status.id)
+        selection = FacetSelection(status_ids=() if status is None else (status.id,))
         if category_name:
             category = Category.objects.find_by_name(self.account.id, self.forum_id, category_name)
             if category is None:
                 raise Http404
-            selection = selection._replace(category_id=category.id)
+            selection = selection._replace(category_ids=(category.id,))
         # One additional row tells whether there is a next page.
         part = (documents.POST_IN_LIST.columns, page.start, page.size + 1)
         rows = ForumList(self.account, self.forum_id, request.user, *part, selection).page_of_category(order)

@@ -1,5 +1,6 @@
 """Helpers of the tests of the pages that show posts."""
 
+from forum.lists.facets import FacetSelection
 from tests.support.factories import make_client, make_contact, make_post
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
@@ -30,3 +31,11 @@ def make_for_customers(user):
     """Create a post of a client and a post of a contact."""
     client, contact = make_client(user, "Ann Client"), make_contact(user, "Con Tact")
     return make_post(user, "Of a client", client_id=client.id), make_post(user, "Of a contact", contact_id=contact.id)
+
+
+def selection_of(
+    category_id: int | None = None, status_id: int | None = None, kind: str | None = None, tag: str | None = None
+) -> FacetSelection:
+    """Return the selection of at most one value of each filter."""
+    values = ((value,) if value is not None else () for value in (category_id, status_id, kind))
+    return FacetSelection(*values, tag=tag)

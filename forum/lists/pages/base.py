@@ -1,9 +1,9 @@
 """The base of pages that list suggestions, the links to them, and the suggestions that the user of a request may see."""
 
-from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from django.db.models import Model, QuerySet
@@ -34,6 +34,8 @@ from forum.texts.markdown import excerpt
 
 if TYPE_CHECKING:
     from forum.posts.models import Post
+
+T = TypeVar("T")
 
 # Lengths in characters: of the Markdown that an excerpt is made from, and of an excerpt.
 EXCERPT_SOURCE_LENGTH, EXCERPT_LENGTH = 600, 200
@@ -209,64 +211,116 @@ def kind_name(kind: str) -> str:
     return str(KIND_NAMES.get(kind, kind))
 
 
+# The values of a filter in a parameter, and a comma in one of them. The parameter `status` has `ANY_STATUS` for a list with closed suggestions.
+SEPARATOR, QUOTED_SEPARATOR, ANY_STATUS = ",", "%2C", "*"
+# The most values of a filter that count.
+MAX_VALUES = 50
+
+
 @dataclass(frozen=True)
 class Filters:
-    """The values by which a list is filtered. None stands for all values."""
+    """The values by which a list is filtered. A filter without values stands for all."""
 
-    category: Category | None = None
-    status: Status | None = None
-    kind: str | None = None
+    category: tuple[Category, ...] = ()
+    status: tuple[Status, ...] = ()
+    kind: tuple[str, ...] = ()
     tag: str | None = None
+    # True if no status is chosen and closed suggestions are shown too.
+    has_any_status: bool = False
+    # The open statuses, which are chosen by default. Empty if the list has all statuses by default.
+    default: tuple[Status, ...] = field(default=(), compare=False)
 
     @classmethod
-    def read(cls, parameters: QueryDict, categories: Iterable[Category], statuses: Iterable[Status]) -> "Filters":
+    def read(
+        cls,
+        parameters: QueryDict,
+        categories: Iterable[Category],
+        statuses: Iterable[Status],
+        *,
+        only_open: bool = False,
+    ) -> "Filters":
         """Return the filters in a query string. Raise Http404 for a category, status or kind that does not exist.
 
-        A tag that no post has is allowed, and the list is empty: links with a tag must work even after the tag was removed from all posts.
+        With `only_open`, the open statuses are chosen by default. A tag that no post has is allowed, and the list is empty: links with a tag
+        must work even after the tag was removed from all posts.
         """
-        category = status = None
-        if id := parameters.get("category"):
-            category = next((row for row in categories if str(row.id) == id), None)
-            if category is None:
-                raise Http404
-        if code := parameters.get("status"):
-            status = next((row for row in statuses if row.code == code), None)
-            if status is None:
-                raise Http404
-        kind = parameters.get("kind") or None
-        if kind is not None and kind not in KIND_NAMES:
-            raise Http404
+        statuses = list(statuses)
+        text = parameters.get("status", "")
         tag = replace_non_xml(parameters.get("tag", ""))[: Tag.MAX_LENGTH].strip() or None
-        return cls(category, status, kind, tag)
+        return cls(
+            find_values(parameters.get("category", ""), {str(row.id): row for row in categories}),
+            () if text == ANY_STATUS else find_values(text, {row.code: row for row in statuses}),
+            find_values(parameters.get("kind", ""), {kind: kind for kind in KIND_NAMES}),
+            tag,
+            text == ANY_STATUS and only_open,
+            tuple(row for row in statuses if not row.closed)
+            if only_open and any(row.closed for row in statuses)
+            else (),
+        )
 
     @property
     def selection(self) -> FacetSelection:
-        category_id = self.category.id if self.category else None
-        status_id = self.status.id if self.status else None
-        return FacetSelection(category_id, status_id, self.kind, self.tag)
+        statuses = self.status or (() if self.has_any_status else self.default)
+        category_ids, status_ids = (tuple(row.id for row in rows) for rows in (self.category, statuses))
+        return FacetSelection(category_ids, status_ids, self.kind, self.tag)
 
     @property
     def parameters(self) -> dict[str, object]:
         return {
-            "category": self.category and self.category.id,
-            "status": self.status and self.status.code,
-            "kind": self.kind,
+            "category": SEPARATOR.join(str(row.id) for row in self.category),
+            "status": ANY_STATUS if self.has_any_status else join_codes(self.status),
+            "kind": SEPARATOR.join(self.kind),
             "tag": self.tag,
         }
 
     @property
-    def names(self) -> dict[str, str]:
-        """The names of the selected values, by the name of their filter."""
-        names = {
-            "category": self.category and self.category.name,
-            "status": self.status and status_name(self.status),
-            "kind": self.kind and str(KIND_NAMES[self.kind]),
-            "tag": self.tag,
-        }
-        return {filter: name for filter, name in names.items() if name}
+    def parameters_of_rows(self) -> dict[str, object]:
+        """The parameters with which a list without a default has the same rows."""
+        shown = self.status or (() if self.has_any_status else self.default)
+        return self.parameters | {"status": join_codes(shown)}
+
+    @property
+    def names(self) -> list[tuple[str, "Filters"]]:
+        """The names of the selected values, each with the filters without it."""
+        names = [(row.name, self.toggle("category", row)) for row in self.category]
+        names += [(status_name(row), self.toggle("status", row)) for row in self.status]
+        names += [(gettext("Any status"), self.remove("status"))] if self.has_any_status else []
+        names += [(kind_name(kind), self.toggle("kind", kind)) for kind in self.kind]
+        return names + ([(self.tag, self.remove("tag"))] if self.tag else [])
 
     def __bool__(self) -> bool:
         return self != Filters()
 
     def remove(self, filter: str) -> "Filters":
-        return replace(self, **{filter: None})
+        """Return the filters without the values of one."""
+        return self._change(filter, None if filter == "tag" else ())
+
+    def toggle(self, filter: str, value: Any) -> "Filters":
+        """Return the filters with one value more, or without it. A tag takes the place of another one."""
+        if filter == "tag":
+            return self._change(filter, value)
+        values = getattr(self, filter)
+        chosen = tuple(each for each in values if each != value) if value in values else (*values, value)
+        return self._change(filter, chosen)
+
+    def show_any_status(self) -> "Filters":
+        return replace(self, status=(), has_any_status=True)
+
+    def _change(self, filter: str, chosen: Any) -> "Filters":
+        changes = {filter: chosen} | ({"has_any_status": False} if filter == "status" else {})
+        return replace(self, **changes)
+
+
+def join_codes(statuses: Iterable[Status]) -> str:
+    return SEPARATOR.join(row.code.replace(SEPARATOR, QUOTED_SEPARATOR) for row in statuses)
+
+
+def find_values(text: str, values: Mapping[str, T]) -> tuple[T, ...]:
+    """Return the values that a parameter names, without duplicates. Raise Http404 for a name that does not exist."""
+    if not text:
+        return ()
+    # A single status may have a comma in its code, as in addresses from before the filters had several values.
+    names = [text] if text in values else [part.replace(QUOTED_SEPARATOR, SEPARATOR) for part in text.split(SEPARATOR)]
+    if len(names) > MAX_VALUES or any(name not in values for name in names):
+        raise Http404
+    return tuple(values[name] for name in dict.fromkeys(names))

@@ -71,7 +71,7 @@ class FeedPage(PostsPage):
         base = base_url(request)
         query = {**filters.parameters, "q": q}
         address = base + reverse("forum-feed") + query_string(order="" if q or order == "new" else order, **query)
-        parts = [forum.name, *filters.names.values(), q and f"“{q}”"]
+        parts = [forum.name, *(name for name, _filters in filters.names), q and f"“{q}”"]
         feed = Feed(
             title=" · ".join(part for part in parts if part),
             link=base

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass, replace
 from datetime import date
+from functools import cached_property
 from typing import Any, cast
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext
 
 from accounts.account.models import Account
 from accounts.statuses.models import Status, status_name
@@ -64,19 +65,21 @@ class PostListPage(PostsPage):
                     return redirect(route)
                 raise Http404
         statuses = _statuses(account_id=account.id)
-        filters = Filters.read(request.GET, categories, statuses)
+        q = self.read_query()
+        # A search also finds what is done or was rejected.
+        filters = Filters.read(request.GET, categories, statuses, only_open=not q)
         if category is not None:
-            filters = replace(filters, category=category)
+            filters = replace(filters, category=(category,))
         default_order = DEFAULT_ORDER if category is None else DEFAULT_CATEGORY_ORDER
         further = team_orders(request.user)
         order, page = read_order(request.GET.get("order"), default_order, further), self.read_page()
         team_order = further.get(order)
         team_filter = read_team_filter(request.GET, account, request.user)
-        q = self.read_query()
         own_order = "" if q or order == default_order else order
         links = Links(category, filters, team_filter, q, order, own_order)
         selected = (COLUMNS, page.start, page.size + 1, filters.selection, team_filter)
         forum_list = ForumList(account, forum.id, request.user, *selected)
+        facets: Facets | None = None
         groups: list[FilterGroup] = []
         rows: list[tuple[Any, ...]] = []
         shows_similar = is_too_slow = False
@@ -92,7 +95,7 @@ class PostListPage(PostsPage):
                 is_team = request.user is not None and request.user.is_team
                 facets = count_facets(account.id, forum.id, filters.selection, include_closed=is_team)
                 groups = links.filter_groups(facets, categories, statuses)
-                rows = forum_list.page(team_order or order, matches=facets.total)
+                rows = forum_list.page(team_order or order, facets=facets)
         except TooSlow:
             is_too_slow = True
         if not rows and page.number > 1 and not is_too_slow:
@@ -102,7 +105,13 @@ class PostListPage(PostsPage):
             panels = render_row_panels("posts", request, [post["id"] for post in posts])
             for post in posts:
                 post["panel"] = panels.get(post["id"])
-        in_use = {**filters.parameters, **team_filter.parameters, "q": q, "order": own_order, "forum_id": forum.id}
+        in_use = {
+            **filters.parameters_of_rows,
+            **team_filter.parameters,
+            "q": q,
+            "order": own_order,
+            "forum_id": forum.id,
+        }
         hidden = {"order": own_order, **links.own_filters.parameters, "q": q}
         labels = ORDER_LABELS | {name: further[name].label for name in further}
         return self.render(
@@ -112,13 +121,14 @@ class PostListPage(PostsPage):
             categories=categories,
             filters=filters,
             groups=groups,
-            chips=links.link_removals(),
+            chips=links.chips,
             hidden_fields=[(name, value) for name, value in links.own_parameters.items() if value],
             team_filter=team_filter,
             team_filter_form=team_filter.render_form(links.path, hidden),
             errors=[error_sentence(error) for error in team_filter.errors],
             is_too_slow=is_too_slow,
             cleared=links.path + query_string(q=q),
+            with_closed=links.link_filtered(filters.show_any_status()) if facets and facets.of_any_status else "",
             everywhere=links.home
             + query_string(**filters.remove("category").parameters, **team_filter.parameters, q=q),
             without_search=links.path + query_string(**links.own_parameters),
@@ -135,10 +145,10 @@ class PostListPage(PostsPage):
             list_path=links.path,
             canonical=base_url(request) + links.link_list(page=page.number if page.number > 1 else None),
             # Search engines find the suggestions of a list with several filters in other lists.
-            is_duplicate=len(links.own_filters.names) > 1,
+            is_duplicate=len(links.chips) > 1,
             feed=links.link_feed(),
             description=describe(forum, category),
-            title=title_of(q, category, links.own_filters),
+            title=title_of(q, category, [name for name, _path in links.chips_of_filters]),
             team_tools=render_panels("suggestions", request, in_use),
             **self.list_context(posts),
         )
@@ -177,7 +187,7 @@ def _statuses(account_id: int) -> QuerySet[Status]:
 
 @dataclass(frozen=True)
 class FilterOption:
-    """A value of a filter, with the path of the list with this value instead of the present one."""
+    """A value of a filter, with the path of the list with this value too, or without it if it is selected."""
 
     name: str
     path: str
@@ -189,14 +199,13 @@ class FilterOption:
 
 @dataclass(frozen=True)
 class FilterGroup:
-    """A filter with its values, and with the path of the list without the filter."""
+    """A filter with its values."""
 
     key: str
     title: str
-    any_name: str
-    any_path: str
+    # The lists without a chosen value: their name and path, and whether it is the present one.
+    any: list[tuple[str, str, bool]]
     options: list[FilterOption]
-    is_selected: bool
 
 
 class Links:
@@ -244,19 +253,25 @@ class Links:
         ]
         groups = []
         for key, title, any_name, choices in values:
-            selected = getattr(self.filters, key)
+            selected = getattr(self.filters, key) or ()
+            chosen = (selected,) if key == "tag" else selected
             options = [
-                FilterOption(
-                    name, self.link_filtered(replace(self.filters, **{key: value})), count, value == selected, color
-                )
+                FilterOption(name, self.link_filtered(self.filters.toggle(key, value)), count, value in chosen, color)
                 for value, name, count, color in choices
-                if count or value == selected or key == "category"
+                if count or value in chosen or key == "category"
             ]
             # A filter with a single value offers no choice, unless it can be removed.
-            is_offered = key == "tag" or (key != "category" and selected is not None)
+            is_offered = key == "tag" or (key != "category" and selected)
             if len(options) > 1 or (options and is_offered):
-                any_path = self.link_filtered(self.filters.remove(key))
-                groups.append(FilterGroup(key, title, any_name, any_path, options, selected is not None))
+                without = self.filters.remove(key)
+                any_values = [(any_name, self.link_filtered(without), not selected)]
+                if key == "status" and self.filters.default:
+                    has_any = self.filters.has_any_status
+                    any_values = [
+                        (pgettext("suggestions", "Open"), self.link_filtered(without), not selected and not has_any),
+                        (any_name, self.link_filtered(self.filters.show_any_status()), has_any),
+                    ]
+                groups.append(FilterGroup(key, title, any_values, options))
         return groups
 
     def link_list(self, **parameters: object) -> str:
@@ -273,12 +288,18 @@ class Links:
         order = "" if self.q or self.order in FEED_ORDERS or self.order not in ORDERS else self.order
         return reverse("forum-feed") + query_string(order=order, **self.filters.parameters, q=self.q)
 
-    def link_removals(self) -> list[tuple[str, str]]:
-        """Return the names of the selected values, each with the path of the list without it."""
-        chips = [(name, self.link_filtered(self.filters.remove(key))) for key, name in self.own_filters.names.items()]
+    @cached_property
+    def chips_of_filters(self) -> list[tuple[str, str]]:
+        """The names of the selected values, without a category in the path, each with the path of the list without it."""
+        in_path = len(self.filters.category) - len(self.own_filters.category)
+        return [(name, self.link_filtered(without)) for name, without in self.filters.names[in_path:]]
+
+    @property
+    def chips(self) -> list[tuple[str, str]]:
+        """The names of the selected values and of the filters of the team, each with the path of the list without it."""
         # The filters of the team keep the category in the path.
         of_team = self.team_filter.names.items()
-        return chips + [(name, self.link_list(**{parameter: ""})) for parameter, name in of_team]
+        return self.chips_of_filters + [(name, self.link_list(**{parameter: ""})) for parameter, name in of_team]
 
 
 def find_category(categories: list[Category], name: str) -> Category | None:
@@ -287,11 +308,11 @@ def find_category(categories: list[Category], name: str) -> Category | None:
     return by_key.get(fold(name)) or by_key.get(fold(name.replace("+", " ")))
 
 
-def title_of(q: str, category: Category | None, filters: Filters) -> str:
+def title_of(q: str, category: Category | None, names: list[str]) -> str:
     """Return the title of a list: the search or the category, and the names of the selected values."""
     searched = gettext("Search for “%(q)s”") % {"q": q} if q else ""
     title = searched or (category.name if category else gettext("Suggestions"))
-    return ": ".join(filter(None, [title, ", ".join(filters.names.values())]))
+    return ": ".join(filter(None, [title, ", ".join(names)]))
 
 
 def describe(forum: Forum, category: Category | None) -> str:

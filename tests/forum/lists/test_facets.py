@@ -5,13 +5,14 @@ from django.db import connection
 from django.db.models import Sum
 
 from forum.lists import facets
-from forum.lists.facets import COUNTER, FacetCount, Facets, FacetSelection, count_facets
+from forum.lists.facets import COUNTER, FacetCount, Facets, count_facets
 from forum.posts.models import Post
 from tests.support.factories import make_category, make_forum, make_post
+from tests.support.reading import selection_of
 
 
 def counts(acme, *, include_closed: bool = False, **values) -> Facets:
-    return count_facets(acme.account.id, acme.forum.id, FacetSelection(**values), include_closed=include_closed)
+    return count_facets(acme.account.id, acme.forum.id, selection_of(**values), include_closed=include_closed)
 
 
 def recounted(acme, *, include_closed: bool = False, **values) -> Facets:

@@ -10,7 +10,7 @@ from forum.lists.pages.base import KIND_NAMES
 from forum.lists.whole_forum import ForumList
 from forum.posts.models import Post
 from tests.support.factories import make_category, make_post
-from tests.support.reading import make_private, titles
+from tests.support.reading import make_private, selection_of, titles
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_filters_combine(acme, posts, monkeypatch):
         if "tag" in selected:
             conditions["tags__contains"] = [selected["tag"]]
         expected = set(Post.objects.filter(**conditions).values_list("title"))
-        found_by = ForumList(acme.account, acme.forum.id, None, ("title",), 0, 10, FacetSelection(**selected))
+        found_by = ForumList(acme.account, acme.forum.id, None, ("title",), 0, 10, selection_of(**selected))
         for order in ("trending", "commented"):
             found = []
             for max_collected in (1000, 0):
@@ -127,3 +127,71 @@ def test_it_rejects_unknown_values(acme, other):
     make_post(acme.alice)
     for tag in ("%00", "a" * 500, "%F0%9F%A6%84", "'", "%25", "{}", "%EF%BF%BF"):
         assert titles(visitor.get(f"/app/suggestions?tag={tag}")) == []
+
+
+def test_a_filter_has_several_values(acme, posts):
+    page = acme.page().get("/app/suggestions").click("Planned", href="status=planned$")
+    page = page.click("New", href="status=planned%2Cnew")
+    assert page.request.path_qs == "/app/suggestions?status=planned%2Cnew"
+    assert len(titles(page)) == 4
+    page = page.click("Bug", href="kind=error")
+    assert titles(page) == ["Bug"]
+    # Each number is that of the list with this value alone.
+    assert options(page, "status") == {"New": "1", "Planned": "0"}
+    page = page.click("Suggestion", href="kind=error%2Csuggestion")
+    assert chips(page) == ["Planned", "New", KIND_NAMES["error"], "Suggestion"]
+    assert len(titles(page)) == 4
+    # A selected value is removed by a click, as by its chip.
+    assert titles(page.click("New", href="status=planned&", index=0)) == ["Planned idea"]
+    assert titles(page.click("Ideas &amp; more")) == ["Planned idea", "Idea"]
+    for path in ("status=planned,odd", "kind=error,odd", f"category={posts.id},x", f"category={'1,' * 60}1"):
+        acme.page().get(f"/app/suggestions?{path}", status=404)
+
+
+def test_a_code_with_a_comma(acme, posts):
+    odd = acme.account.statuses.create(kind="post", code="soon, perhaps", name="Soon", position=9)
+    make_post(acme.alice, "Later", status=odd)
+    page = acme.page().get("/app/suggestions").click("Soon")
+    assert titles(page) == ["Later"]
+    assert titles(page.click("Planned", href="status=")) == ["Later", "Planned idea"]
+    assert titles(acme.page().get("/app/suggestions?status=soon, perhaps")) == ["Later"]
+
+
+def test_closed_suggestions_are_behind_one_click(acme, posts):
+    rejected = acme.account.statuses.get(kind="post", code="rejected")
+    make_post(acme.alice, "Rejected", status=rejected, category_id=posts.id)
+    page = acme.page().get("/app/suggestions")
+    assert "Rejected" not in titles(page)
+    assert options(page, "category") == {"General": "2", "Ideas & more": "2"}
+    assert options(page, "status")["Rejected"] == "1"
+    page = page.click("Any status")
+    assert page.request.path_qs == "/app/suggestions?status=%2A"
+    assert titles(page)[0] == "Rejected"
+    assert options(page, "category") == {"General": "2", "Ideas & more": "3"}
+    assert chips(page) == ["Any status"]
+    assert "Rejected" not in titles(page.click("Open"))
+    # A search and a feed have all.
+    assert titles(acme.page().get("/app/suggestions?q=rejected")) == ["Rejected"]
+    assert "Rejected" in acme.page().get("/app/feed.atom").text
+    # A list without open suggestions leads to the closed ones.
+    Post.objects.exclude(title="Rejected").delete()
+    page = acme.page().get("/Ideas & more")
+    assert titles(page) == []
+    assert titles(page.click("Show closed ones too")) == ["Rejected"]
+
+
+def test_the_list_of_open_ones_is_the_same_in_both_ways(acme, posts, monkeypatch):
+    """Whether few or most of the suggestions are open."""
+    rejected = acme.account.statuses.get(kind="post", code="rejected")
+    opened = tuple(acme.account.statuses.filter(kind="post", closed=False).values_list("id", flat=True))
+    for _ in range(2):
+        found_by = ForumList(acme.account, acme.forum.id, None, ("title",), 0, 10, FacetSelection(status_ids=opened))
+        for order in ("trending", "top", "new", "active", "commented"):
+            found = [found_by.page(order)]
+            monkeypatch.setattr(whole_forum, "MAX_COLLECTED", 0)
+            found.append(found_by.page(order))
+            monkeypatch.undo()
+            assert found[0] == found[1]
+            assert {title for (title,) in found[0]} == {"Plain", "Bug", "Idea", "Planned idea"}
+        for number in range(40):
+            make_post(acme.alice, f"No {number}", status=rejected)

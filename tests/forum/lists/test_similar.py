@@ -1,10 +1,10 @@
 """Queries that the pages use to find posts: by similarity and by words."""
 
 from accounts.statuses.models import Status
-from forum.lists.facets import FacetSelection
 from forum.lists.whole_forum import ForumList
 from forum.posts.models import Post
 from tests.support.factories import make_category, make_forum, make_post, make_task, make_user
+from tests.support.reading import selection_of
 
 TITLES = [
     "A dark theme",
@@ -79,7 +79,7 @@ def test_posts_found_by_a_search(acme):
     make_task(acme.bob, "A dark theme")
 
     def search(text, user=None, start=0, size=10, **filters):
-        selection = FacetSelection(**filters)
+        selection = selection_of(**filters)
         posts = ForumList(acme.account, acme.forum.id, user, ("id",), start, size, selection)
         return [id for (id,) in posts.search(text)]
 
