@@ -118,6 +118,7 @@ def pages(data_set: dict) -> list[Case]:
     found = {name: tuple(f"/app/find?q={quote(text)}" for text in texts) for name, texts in searches(data_set).items()}
     paths: dict[str, tuple[str, ...]] = {
         "forum home": ("/",),
+        "forum, two statuses": ("/app/suggestions?status=new%2Cplanned&order=top",),
         "suggestion, 20 comments": tuple(
             map(with_title, sample_paths("/app/posts/{}", "post", first="first_commented"))
         ),
@@ -144,6 +145,15 @@ def pages(data_set: dict) -> list[Case]:
         "board, own deals": ("/app/deals/board?mine=true",),
         "board, by a currency": ("/app/deals/board?currency=GBP",),
         "tasks": ("/app/tasks",),
+        "home": ("/app/home",),
+        "inbox": ("/app/inbox",),
+        "inbox with a suggestion": sample_paths("/app/inbox?post={}", "post", first="first_commented"),
+        "form of an answer": sample_paths("/app/posts/{}/answer", "post", first="first_commented"),
+        "form of a new deal": ("/app/deals/new",),
+        "form of a whole client": sample_paths("/app/clients/{}/edit/all", "client"),
+        "duplicates": ("/app/clients/duplicates",),
+        "report of results": ("/app/reports/results",),
+        "report of activities": ("/app/reports/activities",),
         **{name.replace("search", "find"): texts for name, texts in found.items()},
     }
     return [Case(name, HTML, path, "<main", 1) for name, path in paths.items()]

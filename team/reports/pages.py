@@ -1,10 +1,12 @@
 """The pages of reports: a chart and a table for each report. The table can be downloaded as CSV."""
 
 import csv
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.models import record
 from accounts.statuses.models import pipeline_name
@@ -26,6 +28,15 @@ from team.reports.tables import ColumnKind, ReportColumn, Table, chart_of, text_
 
 # The key of the preference with the names of the reports on the dashboard of a user, and those of a user who has chosen none.
 DASHBOARD, DEFAULT_TILES = "reports", ["results", "forecast", "activities", "reasons"]
+
+
+# The heading of the rows of a report by the parts of a period.
+STEP_HEADINGS = {Step.WEEK: _("Week"), Step.MONTH: _("Month"), Step.QUARTER: _("Quarter")}
+
+
+def heading_of(column: ReportColumn, step: str) -> ReportColumn:
+    """Return the column with the name of the step as the heading of months."""
+    return replace(column, label=STEP_HEADINGS[Step(step)]) if column.kind == ColumnKind.MONTH else column
 
 
 class DashboardPage(TeamPage):
@@ -114,7 +125,7 @@ class ReportPage(TeamPage):
                 for column in table.columns
                 if (found := converted.get(column.name)) is not None
             ],
-            "columns": [table.columns[position] for position in shown],
+            "columns": [heading_of(table.columns[position], table.step) for position in shown],
             "rows": [
                 [(table.columns[position], row.cells[position], table.text(row, position)) for position in shown]
                 for row in rows

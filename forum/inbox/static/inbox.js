@@ -23,9 +23,15 @@ document.addEventListener("DOMContentLoaded", () => {
   document.addEventListener("htmx:afterSwap", (event) => { if (event.target.id === "pane") mark(); });
 
   // On wide screens, a link shows its suggestion beside the list, without leaving the page. The pane follows the keys that move through the list.
+  let requested = null;
   function show(row) {
-    if (row.dataset.id === pane()?.dataset.pane) return;
-    htmx.ajax("GET", link(row).href, { source: "#pane", target: "#pane" });
+    const { id } = row.dataset;
+    if (id === (requested ?? pane()?.dataset.pane)) return;
+    requested = id;
+    // A request for the next suggestion cancels this one.
+    htmx.ajax("GET", link(row).href, { source: "#pane", target: "#pane" }).catch(() => {}).finally(() => {
+      if (requested === id) requested = null;
+    });
     history.replaceState(history.state, "", link(row).href);
   }
   form.addEventListener("click", (event) => {
