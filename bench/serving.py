@@ -30,6 +30,7 @@ def environment(url: str) -> dict[str, str]:
         "DATABASE_URL": url,
         "SECRET_KEY": "bench-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ",
         "BASE_DOMAIN": "localhost",
+        "FILES_DIR": str(ROOT / ".data" / "bench" / "files"),
         "HTTPS": "off",
         "LOG_LEVEL": "INFO",
         "RATE_LIMIT": "1000000000",

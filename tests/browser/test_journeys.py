@@ -3,6 +3,10 @@
 import pytest
 from playwright.sync_api import Page, expect
 
+from crm.clients.models import Client
+from crm.contacts.models import Contact
+from crm.deals.models import Deal
+from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client, make_deal
 
 COUNTER = """
@@ -65,6 +69,31 @@ def test_three_conditions_with_an_or_are_saved_and_shared(acme, open_counting):
     expect(page.locator("#messages")).to_contain_text("The view Hot is saved.")
     assert acme.account.saved_views.get().shared
     assert clicks_of(page) <= 8
+
+
+def test_client_contact_and_deal_with_one_form(acme, open_counting):
+    """At most 4 clicks from the start page."""
+    page = open_counting(acme.bob)
+    page.goto("/app")
+    page.locator(".menu.new summary").click()
+    page.locator(".menu.new").get_by_role("link", name="Deal").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog.locator("[name=name]")).to_be_focused()
+    page.keyboard.type("Shelves")
+    page.keyboard.press("Tab")
+    page.keyboard.type("Northwind")
+    expect(dialog.get_by_role("radio", name="New client “Northwind”")).to_be_checked()
+    for name, value in (("client-email", "office@northwind.example"), ("contact-name", "Ann")):
+        dialog.locator(f"[name={name}]").focus()
+        page.keyboard.type(value)
+    expect_no_faults(page)
+    dialog.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("#messages").get_by_role("link", name="Shelves")).to_be_visible()
+    deal = Deal.objects.get()
+    client, contact = Client.objects.get(id=deal.client_id), Contact.objects.get(id=deal.contact_id)
+    assert (client.name, client.email) == ("Northwind", "office@northwind.example")
+    assert (contact.name, contact.client_id) == ("Ann", client.id)
+    assert clicks_of(page) <= 4
 
 
 def test_a_selection_is_kept_on_the_next_page(acme, browse):

@@ -4,7 +4,6 @@ from django.utils.translation import gettext, override, pgettext
 from playwright.sync_api import Page, expect
 
 from crm.clients.models import Client
-from crm.contacts.models import Contact
 from crm.deals.models import Deal
 from tests.support.axe import expect_no_faults
 from tests.support.factories import make_client, make_field_definition
@@ -91,30 +90,6 @@ def test_what_is_added_appears_behind_the_dialog(acme, browse):
     expect(page.locator("#messages").get_by_role("link", name="Shelves")).to_be_visible()
     expect(page.locator("[data-live=deals]").get_by_role("link", name="Shelves")).to_be_visible()
     expect(page.locator("#note-content")).to_have_value("They called.")
-
-
-def test_client_contact_and_deal_with_one_form(acme, browse):
-    """Three clicks from the start page."""
-    page = browse(acme.bob, width=1280)
-    page.goto("/app")
-    page.locator(".menu.new summary").click()
-    page.locator(".menu.new").get_by_role("link", name="Deal").click()
-    dialog = page.get_by_role("dialog")
-    expect(dialog.locator("[name=name]")).to_be_focused()
-    page.keyboard.type("Shelves")
-    page.keyboard.press("Tab")
-    page.keyboard.type("Northwind")
-    expect(dialog.get_by_role("radio", name="New client “Northwind”")).to_be_checked()
-    for name, value in (("client-email", "office@northwind.example"), ("contact-name", "Ann")):
-        dialog.locator(f"[name={name}]").focus()
-        page.keyboard.type(value)
-    expect_no_faults(page)
-    dialog.get_by_role("button", name="Add", exact=True).click()
-    expect(page.locator("#messages").get_by_role("link", name="Shelves")).to_be_visible()
-    deal = Deal.objects.get()
-    client, contact = Client.objects.get(id=deal.client_id), Contact.objects.get(id=deal.contact_id)
-    assert (client.name, client.email) == ("Northwind", "office@northwind.example")
-    assert (contact.name, contact.client_id) == ("Ann", client.id)
 
 
 def test_back_after_saving(acme, browse):
