@@ -135,7 +135,9 @@ def pages(data_set: dict) -> list[Case]:
         "deals, or": ("/app/deals?or1.price__after=40000&or1.outcome=open&or2.currency=GBP&sort=-price",),
         "deals by a client": (f"/app/deals?client.city={quote(WORDS['cities'][0])}&sort=-created_at",),
         "deals of a period": ("/app/deals?outcome=open&expected_close_date=next_30_days&sort=expected_close_date",),
-        "clients by open deals": ("/app/clients?open_deals.price__after=48000&city__any=x&city__any=y",),
+        "clients by open deals": (
+            f"/app/clients?open_deals.price__after=48000&city__any={quote(WORDS['cities'][0])}&city__any=Opole",
+        ),
         "deals, sums": ("/app/deals?sums=1",),
         "suggestions, table": ("/app/suggestions/list?closed=false&sort=-updated_at",),
         "client": sample_paths("/app/clients/{}", "client"),

@@ -1,6 +1,6 @@
 """Lists of the Account API: pages, orders, filters and searches, the same for every resource."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from typing import Any, Self, TypeVar, cast
 
@@ -40,12 +40,15 @@ class TooManyToSort(Exception):
 TOO_MANY_TO_SORT = _("can't be by this column for more than {most} entries: add a filter")
 
 
-def scan_in_order(rows: QuerySet[Model], list_rows: QuerySet[Model], *, start: int, stop: int) -> list[int] | None:
+def scan_in_order(
+    rows: QuerySet[Model], list_rows: QuerySet[Model], *, start: int, stop: int, has_relations: bool = False
+) -> list[int] | None:
     """Return the ids of `rows` from `start` to `stop`, or None if not all of them are among the first rows of `list_rows`.
 
     `list_rows` have the order of the list. They are rows of the same table, or of a narrow table with the same ids and the index of the order.
+    `has_relations` says that related rows decide which rows pass: PostgreSQL would collect all of them before the scan.
     """
-    scan = scan_narrow_table if list_rows.model is not rows.model else scan_same_table
+    scan = scan_row_by_row if has_relations or list_rows.model is not rows.model else scan_same_table
     sql, parameters = scan(rows, list_rows, SCAN_ROWS + SPARSE_FACTOR * stop)
     with connection.cursor() as cursor:
         cursor.execute(f"{sql} LIMIT %s OFFSET %s", [*parameters, stop - start, start])
@@ -59,28 +62,32 @@ def scan_same_table(rows: QuerySet[Model], list_rows: QuerySet[Model], limit: in
     return f"WITH {first_rows} {sql}", [*first_parameters, *parameters]
 
 
-def scan_narrow_table(rows: QuerySet[Model], list_rows: QuerySet[Model], limit: int) -> Step:
+def scan_row_by_row(rows: QuerySet[Model], list_rows: QuerySet[Model], limit: int) -> Step:
     """Return the statement that looks up each of the first `list_rows` in `rows`, one after another, until the page is full.
 
     PostgreSQL does not merge a subquery with OFFSET into the join. Otherwise it might collect and sort all rows that pass the filters.
     """
-    terms = {term.removeprefix("-"): term.startswith("-") for term in map(_order_term, list_rows.query.order_by)}
-    first, first_parameters = list_rows.values(*terms)[:limit].query.sql_with_params()
+    terms, directions = order_terms(list_rows)
+    first, first_parameters = list_rows.values("id", **terms)[:limit].query.sql_with_params()
     sql, parameters = rows.order_by().values("id").query.sql_with_params()
-    order = ", ".join(f"first.{name} DESC" if descending else f"first.{name}" for name, descending in terms.items())
     text = f"""
         SELECT first.id FROM ({first}) AS first
         CROSS JOIN LATERAL (SELECT FROM ({sql}) AS passing WHERE passing.id = first.id OFFSET 0) AS passing
-        ORDER BY {order}
+        ORDER BY {directions}
     """  # noqa: S608
     return text, [*first_parameters, *parameters]
 
 
-def _order_term(term: Any) -> str:
-    """Return a term of `order_by`, a name or an expression of a column, as a name."""
-    if isinstance(term, str):
-        return term
-    return f"-{term.expression.name}" if term.descending else str(term.expression.name)
+def order_terms(rows: QuerySet[Model]) -> tuple[dict[str, Any], str]:
+    """Return the expressions of the order of rows by new names, and the ORDER BY with these names."""
+    terms, directions = {}, []
+    for number, by in enumerate(rows.query.order_by):
+        name = f"term{number}"
+        named = OrderBy(F(by.removeprefix("-")), descending=by.startswith("-")) if isinstance(by, str) else by
+        term = cast(OrderBy, named)
+        terms[name] = term.expression
+        directions.append(f"{name}{' DESC' if term.descending else ''}{' NULLS LAST' if term.nulls_last else ''}")
+    return terms, ", ".join(directions)
 
 
 def collect_and_sort(rows: QuerySet[Model], *, start: int, stop: int) -> tuple[list[int], int] | None:
@@ -88,13 +95,7 @@ def collect_and_sort(rows: QuerySet[Model], *, start: int, stop: int) -> tuple[l
 
     MATERIALIZED makes PostgreSQL plan the subquery for all rows. The subquery still ends at the limit.
     """
-    # `Listing.order_by` sets only expressions of this type.
-    order_by = cast(Sequence[OrderBy], rows.query.order_by)
-    terms = {f"term{number}": term.expression for number, term in enumerate(order_by)}
-    directions = ", ".join(
-        f"{name}{' DESC' if term.descending else ''}{' NULLS LAST' if term.nulls_last else ''}"
-        for name, term in zip(terms, order_by, strict=True)
-    )
+    terms, directions = order_terms(rows)
     sql, parameters = rows.order_by().values("id", **terms).query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(

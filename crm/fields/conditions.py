@@ -20,7 +20,7 @@ from operator import and_, or_
 from typing import Any
 
 from django.db.models import BooleanField, F, Func, Model, Q, QuerySet
-from django.db.models.expressions import RawSQL
+from django.db.models.expressions import Expression, RawSQL
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -212,6 +212,15 @@ class Condition:
             # The table of last changes has the index.
             return with_last_change(rows).filter(self._compare_order("last_changed_at"))
         return rows.filter(self.to_q(rows.model, purpose))
+
+    def shorten(self, rows: QuerySet[Model], expression: Expression | None) -> QuerySet[Model]:
+        """Return the rows that meet a condition on a day or a time by the index of its order, which may have an expression of the column."""
+        if expression is None:
+            return self.filter(rows)
+        if self.operator not in (Operator.IS, Operator.AFTER, Operator.BEFORE):
+            return rows
+        shortened: QuerySet[Model] = rows.alias(in_order=expression).filter(self._compare_order("in_order"))
+        return shortened
 
     def to_q(self, model: type[Model], purpose: QueryPurpose = QueryPurpose.FIND) -> Q:
         """Return the condition on a row of the model, as part of a larger one."""

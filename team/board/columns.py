@@ -42,8 +42,8 @@ from team.fields.names import name_of_user
 from team.list_queries.declarations import LISTS
 from team.list_queries.queries import ListQuery
 
-# The number of cards of a column, before more are shown.
-COLUMN_SIZE = 50
+# The number of cards of a column, before more are shown: in the API, and on the pages.
+COLUMN_SIZE, COLUMN_SIZE_OF_PAGES = 50, 25
 # With filters that no stored number serves, matching deals are counted up to this number.
 MAX_COUNTED = 5000
 # If PostgreSQL estimates that more deals than this number match, none are counted: collecting them takes longer than reading the first cards.
@@ -63,8 +63,12 @@ class BoardQuery(ListQuery):
     # One column from a card on: its id, and the position and the id of the card before.
     column: int | None = None
     after: tuple[int, int] | None = None
-    # True if the columns of won and lost deals have only those of this month. The pages fold them, the API does not.
-    folds_closed: bool = False
+    # True on the pages. They show fewer cards at first than the API, and of won and lost deals those of this month.
+    is_page: bool = False
+
+    @property
+    def column_size(self) -> int:
+        return COLUMN_SIZE_OF_PAGES if self.is_page else COLUMN_SIZE
 
     def _read(self, name: str, values: list[str], fields: dict[str, Field]) -> None:
         text = values[-1].strip()
@@ -268,7 +272,7 @@ def read_columns(query: BoardQuery, statuses: list[Status]) -> list[BoardColumn]
         return []
     folded, ids = dict[int, BoardColumn](), dict[int, list[int]]()
     for id, column in columns.items():
-        column.is_folded = query.folds_closed and column.status.outcome != Status.Outcome.OPEN
+        column.is_folded = query.is_page and column.status.outcome != Status.Outcome.OPEN
         if column.is_folded:
             folded[id] = column
     if whole := {id: column for id, column in columns.items() if id not in folded}:
@@ -276,12 +280,12 @@ def read_columns(query: BoardQuery, statuses: list[Status]) -> list[BoardColumn]
     if folded:
         month = timezone.localdate().replace(day=1)
         ids |= read_matching(query, folded, closed_since=timezone.make_aware(datetime.combine(month, time())))
-    shown = {status_id: found[:COLUMN_SIZE] for status_id, found in ids.items()}
+    shown = {status_id: found[: query.column_size] for status_id, found in ids.items()}
     cards = read_cards(query, [id for found in shown.values() for id in found], columns)
     for status_id, found in shown.items():
         # Another transaction may have moved a deal since its id was read.
         columns[status_id].cards = [cards[id] for id in found if id in cards and cards[id].column_id == status_id]
-        columns[status_id].has_more = len(ids[status_id]) > COLUMN_SIZE
+        columns[status_id].has_more = len(ids[status_id]) > query.column_size
     return list(columns.values())
 
 
@@ -363,7 +367,7 @@ def first_ids(
     queries, parameters = [], list[Any]()
     for column_ids, found in parts:
         if column_ids:
-            first = found.order_by("board_position", "id").values("id", "board_position")[: COLUMN_SIZE + 1]
+            first = found.order_by("board_position", "id").values("id", "board_position")[: query.column_size + 1]
             sql, of_rows = first.query.sql_with_params()
             queries.append(f"""
                 SELECT board_column.id AS column_id, card.id, card.board_position
@@ -374,7 +378,7 @@ def first_ids(
         cursor.execute(f"{' UNION ALL '.join(queries)} ORDER BY board_position, id", parameters)
         for column_id, id, _position in cursor.fetchall():
             ids[column_id].append(id)
-    return {status_id: found[: COLUMN_SIZE + 1] for status_id, found in ids.items()}
+    return {status_id: found[: query.column_size + 1] for status_id, found in ids.items()}
 
 
 def is_after(position: int, id: int) -> Q:
@@ -434,7 +438,7 @@ def count_and_rank(
                 array_agg(ARRAY[number, id]) FILTER (WHERE follows AND number <= %s)
             FROM numbered GROUP BY column_id, currency ORDER BY 3 DESC, currency
             """,  # noqa: S608
-            [*parameters, MAX_COUNTED + 1, *(query.after or (LOWEST, 0)), COLUMN_SIZE + 1],
+            [*parameters, MAX_COUNTED + 1, *(query.after or (LOWEST, 0)), query.column_size + 1],
         )
         found = cursor.fetchall()
     if sum(count for _status, _currency, count, *_ in found) > MAX_COUNTED:

@@ -49,7 +49,7 @@ class BoardPage(RecordListPage):
 
     def show(self, query: ListQuery, filter_form: FilterForm | None = None) -> HttpResponse:
         assert isinstance(query, BoardQuery)  # noqa: S101, narrows the type
-        query.folds_closed = True
+        query.is_page = True
         board, is_too_slow = None, False
         try:
             board = read_board(query)
@@ -291,7 +291,7 @@ class MovePage(TeamPage):
     def query(self) -> BoardQuery:
         account, user = self.request.account, self.request.user
         query = BoardQuery.read(LISTS["deal"], QueryDict(self.board_query_string()), account=account, user=user)
-        query.folds_closed = True
+        query.is_page = True
         return query
 
     @staticmethod

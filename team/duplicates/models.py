@@ -185,7 +185,7 @@ def find_groups(
     """
     _model, key_model = MODELS[resource]
     column = f"{resource}_id"
-    kind, key = after or ("", -(2**63))
+    kind, key = after or ("", 0)
     values: dict[str, Any] = {"account_id": account.id, "kind": kind, "key": key, "limit": PAGE_SIZE + 1}
     with connection.cursor() as cursor:
         cursor.execute(of_resource(GROUPS, resource), values)

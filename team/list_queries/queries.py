@@ -478,13 +478,16 @@ class ListQuery:
                 return list(rows.values_list("id", flat=True)[start:stop]), None
             if is_common:
                 list_rows, passing = self.list_rows, rows
+                has_relations = any(condition.target.relation for condition in self.conditions)
                 if self._is_by_last_change:
                     list_rows = last_changes_of(list_rows.model, self.account)
+                if self._is_by_last_change or has_relations:
                     # Each row is looked up by its id, so leave out the parts that the search index finds.
                     passing = self.filter(all_rows, QueryPurpose.SCAN)
                 list_rows = self._filter_by_order(list_rows).order_by(*self.order_by())
-                if (ids := scan_in_order(passing, list_rows, start=start, stop=stop)) is not None:
-                    return ids, None
+                found = scan_in_order(passing, list_rows, start=start, stop=stop, has_relations=has_relations)
+                if found is not None:
+                    return found, None
             if (collected := collect_and_sort(rows, start=start, stop=stop)) is not None:
                 return collected
         elif self._is_by_last_change and not self.is_filtered and not self.user.access.is_limited:
@@ -523,12 +526,11 @@ class ListQuery:
     def _filter_by_order(self, rows: QuerySet[Model]) -> QuerySet[Model]:
         """Return the rows that meet the conditions on the column of the order, which shorten the list at its beginning.
 
-        The index of the order does not serve a condition on a text, nor on a column of which it has an expression.
+        The index of the order does not serve a condition on a text.
         """
         for condition in self.common_conditions:
-            is_column = self._order_column not in self._order_expressions and condition.field.name == self._order_column
-            if is_column and condition.field.type in (FieldType.TIME, FieldType.DATE):
-                rows = condition.filter(rows)
+            if condition.field.name == self._order_column and condition.field.type in (FieldType.TIME, FieldType.DATE):
+                rows = condition.shorten(rows, self._order_expressions.get(self._order_column))
         return self._filter_by_completion(rows)
 
     def _filter_by_completion(self, rows: QuerySet[Model]) -> QuerySet[Model]:

@@ -1,6 +1,6 @@
 """The base of pages that list suggestions, the links to them, and the suggestions that the user of a request may see."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -244,13 +244,12 @@ class Filters:
         With `only_open`, the open statuses are chosen by default. A tag that no post has is allowed, and the list is empty: links with a tag
         must work even after the tag was removed from all posts.
         """
-        statuses = list(statuses)
         text = parameters.get("status", "")
         tag = replace_non_xml(parameters.get("tag", ""))[: Tag.MAX_LENGTH].strip() or None
         return cls(
-            find_values(parameters.get("category", ""), {str(row.id): row for row in categories}),
-            () if text == ANY_STATUS else find_values(text, {row.code: row for row in statuses}),
-            find_values(parameters.get("kind", ""), {kind: kind for kind in KIND_NAMES}),
+            find_values(parameters.get("category", ""), categories, lambda row: str(row.id)),
+            () if text == ANY_STATUS else find_values(text, statuses, lambda row: row.code),
+            find_values(parameters.get("kind", ""), KIND_NAMES, str),
             tag,
             text == ANY_STATUS and only_open,
             tuple(row for row in statuses if not row.closed)
@@ -315,10 +314,11 @@ def join_codes(statuses: Iterable[Status]) -> str:
     return SEPARATOR.join(row.code.replace(SEPARATOR, QUOTED_SEPARATOR) for row in statuses)
 
 
-def find_values(text: str, values: Mapping[str, T]) -> tuple[T, ...]:
+def find_values(text: str, rows: Iterable[T], name_of: Callable[[T], str]) -> tuple[T, ...]:
     """Return the values that a parameter names, without duplicates. Raise Http404 for a name that does not exist."""
     if not text:
         return ()
+    values = {name_of(row): row for row in rows}
     # A single status may have a comma in its code, as in addresses from before the filters had several values.
     names = [text] if text in values else [part.replace(QUOTED_SEPARATOR, SEPARATOR) for part in text.split(SEPARATOR)]
     if len(names) > MAX_VALUES or any(name not in values for name in names):

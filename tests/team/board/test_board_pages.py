@@ -78,7 +78,7 @@ def test_only_the_chosen_pipeline_is_shown(acme, statuses):
 @table(("code", "heading"), [("new", "New"), (None, "No status")])
 def test_more_cards_of_a_column(acme, statuses, monkeypatch, code, heading):
     """Deals without a status have a column, which comes first."""
-    monkeypatch.setattr("team.board.columns.COLUMN_SIZE", 1)
+    monkeypatch.setattr("team.board.columns.COLUMN_SIZE_OF_PAGES", 1)
     for name in ("Roof", "Barn"):
         make_deal(acme.bob, name, status_id=statuses[code] if code else None)
     visitor = acme.page(acme.bob)

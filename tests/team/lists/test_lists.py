@@ -208,7 +208,7 @@ RELATED = {
         ("open_deals.price__after=10&open_deals.currency=PLN", "Adler"),
         ("open_deals.price__after=999&open_deals.currency=PLN", ""),
         ("or1.open_deals.currency=PLN&or2.city__empty=true", "Corvus Adler"),
-        ("open_deals.expected_close_date__empty=true&sort=name", "Adler Brandt"),
+        ("open_deals.expected_close_date__empty=true&sort=name", "Adler"),
     ],
     "deal": [
         ("client.city__contains=gda", "Wall"),
@@ -222,13 +222,20 @@ RELATED = {
         ("outcome__any=lost&outcome__any=won", "Gate"),
         ("or1.outcome=won&or2.price__before=200", "Gate Roof"),
         ("pipeline_id__not={pipeline}", ""),
+        ("expected_close_date__after=2026-04-01&sort=expected_close_date", "Wall"),
+        ("expected_close_date__before=2026-04-01&sort=-expected_close_date", ""),
+        ("client.city__empty=false&expected_close_date=2026-05-01&sort=expected_close_date", "Wall"),
+        ("expected_close_date__empty=true&client.city__empty=false&sort=expected_close_date", "Roof Door"),
+        ("client.city__empty=false&sort=-updated_at&outcome=open", "Wall Door Roof"),
         ("pipeline_id={pipeline}&outcome=won", "Gate"),
     ],
     "contact": [("client.city=warszawa", "Nora"), ("client.last_activity_at__before={day}", "Nora")],
 }
 
 
-def test_it_filters_by_related_rows(acme, clients):
+@pytest.mark.parametrize("common_rows", [10**9, -1], ids=["collected", "scanned"])
+def test_it_filters_by_related_rows(acme, clients, monkeypatch, common_rows):
+    monkeypatch.setattr(queries, "COMMON_ROWS", common_rows)
     adler, brandt, corvus = (acme.account.clients.get(name=name) for name in ("Adler", "Brandt", "Corvus"))
     won = acme.account.statuses.get(kind="deal", code="won")
     nora = make_contact(acme.bob, "Nora", client_id=adler.id)
@@ -239,6 +246,7 @@ def test_it_filters_by_related_rows(acme, clients):
         ("Gate", corvus, 2000, "EUR", {"status_id": won.id}),
     ):
         make_deal(acme.bob, name, client_id=client.id, price=price, currency=currency, **values)
+    Deal.objects.filter(name="Wall").update(expected_close_date="2026-05-01")
     for resource, filters in RELATED.items():
         for query, expected in filters:
             names, errors = read_record_list(acme.bob, resource, query.format(pipeline=won.pipeline_id, **clients))
