@@ -43,7 +43,7 @@ from team.list_queries.declarations import LISTS
 from team.list_queries.queries import ListQuery
 
 # The number of cards of a column, before more are shown: in the API, and on the pages.
-COLUMN_SIZE, COLUMN_SIZE_OF_PAGES = 50, 25
+COLUMN_SIZE, COLUMN_SIZE_OF_PAGES = 50, 20
 # With filters that no stored number serves, matching deals are counted up to this number.
 MAX_COUNTED = 5000
 # If PostgreSQL estimates that more deals than this number match, none are counted: collecting them takes longer than reading the first cards.

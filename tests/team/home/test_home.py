@@ -5,11 +5,13 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from core.db.time_limit import TooSlow
 from team.goals.models import Goal
 from tests.support.assertions import read
 from tests.support.factories import make_client, make_deal, make_post, make_task
 from tests.support.followers import run_followers
 from tests.support.queries import capture_queries
+from tests.support.team import main_text
 
 PATH = "/app/home"
 MAX_STATEMENTS, MAX_BYTES = 12, 60_000
@@ -112,3 +114,20 @@ def test_accounts_choose_where_the_team_starts(acme, start_page, path):
 def test_it_rejects_an_unknown_start_page(acme):
     refused = acme.json(acme.alice_token).put("/app/account.json", json={"account": {"start_page": "nowhere"}})
     assert set(refused.json()["errors"]) == {"start_page"}
+
+
+def test_too_many_deals(acme, monkeypatch):
+    """The other boxes are shown, and the box of deals links to the list."""
+
+    def give_up(*_arguments):
+        raise TooSlow
+
+    monkeypatch.setattr("team.home.queries.urgent_deals", give_up)
+    page = acme.page(acme.bob).get("/app/home")
+    assert "There are too many deals to look through." in main_text(page)
+    assert "Won this month" in main_text(page)
+    answer = acme.json().get("/app/home.json").json()
+    assert (answer["deals"], answer["month"]["mine"]["deals"]) == (None, 0)
+    monkeypatch.setattr("team.home.queries.won_since", give_up)
+    assert main_text(acme.page(acme.bob).get("/app/home")).count("There are too many deals to look through.") == 2
+    assert acme.json().get("/app/home.json").json()["month"] is None
