@@ -16,6 +16,7 @@ from zlib import crc32
 
 import hypothesis
 import schemathesis
+from django.utils import timezone
 from schemathesis.config import SchemathesisConfig
 from schemathesis.core.failures import AcceptedNegativeData, Failure, FailureGroup
 from schemathesis.core.jsonschema import make_validator
@@ -27,6 +28,7 @@ from core.api.fields import MIN_FLOAT_DIGITS
 from core.http.formats import URL_ENCODED
 from core.numbers import CURRENCIES
 from core.rows import trimmed
+from forum.saved_replies.models import SavedReply
 from team.bulk.api import MAX_IDS
 from team.bulk.models import BulkChange
 from team.exports.models import Export
@@ -34,6 +36,7 @@ from team.imports.models import Import
 from tests.support import xml_values
 from tests.support.factories import (
     PASSWORD,
+    make_answer,
     make_attachment,
     make_client,
     make_comment,
@@ -94,6 +97,8 @@ class World:
                 alice, client_id=make_client(alice, email=f"{name}@example.com", consent=True).id
             ),
             "task": lambda: make_task(alice, name),
+            "answer": lambda: make_answer(make_post(alice, name), alice),
+            "saved_reply": lambda: account.saved_replies.create(name=name, text="Thank you"),
             "comment": lambda: make_comment(account.posts.get(id=self.one("post", 0)), alice),
             "view": lambda: make_saved_view(alice, name),
             "status": lambda: account.statuses.create(**{"kind": "deal", "code": name, "name": name, **values}),
@@ -252,7 +257,7 @@ class RequestFixer:
             parameters["category_name"] = self.world.category.name
         elif "id" in parameters:
             plural = case.path.split("/")[2]
-            kind = {"statuses": "status"}.get(plural, plural.removesuffix("s"))
+            kind = {"statuses": "status", "saved_replies": "saved_reply"}.get(plural, plural.removesuffix("s"))
             action = case.path.removesuffix(".json").split("/")[-1]
             if case.path.startswith("/app/trash"):
                 parameters["id"] = self.world.in_trash()
@@ -377,7 +382,7 @@ class RequestFixer:
                 id = self.world.one(kind, fields[name])
                 fields[name] = str(id) if isinstance(fields[name], str) else id
         if not is_blank(fields.get("status_id")):
-            resource = {"move": "deal", "bulk_change": fields.get("resource")}.get(key, key)
+            resource = {"move": "deal", "answer": "post", "bulk_change": fields.get("resource")}.get(key, key)
             # Contacts have no status.
             resource = "client" if resource == "contact" else resource
             fields["status_id"] = self.world.one(f"{resource}_status", fields["status_id"])
@@ -425,6 +430,27 @@ class RequestFixer:
 
     def fix_goal_fields(self, case, fields: dict) -> dict:
         return fields
+
+    def fix_duplicates_fields(self, case, fields: dict) -> dict:
+        return fields | {
+            f"{kind}_ids": [self.world.one(kind, id) for id in fields[f"{kind}_ids"]]
+            for kind in ("client", "contact")
+            if isinstance(fields.get(f"{kind}_ids"), list)
+        }
+
+    def fix_saved_reply_fields(self, case, fields: dict) -> dict:
+        if "text" in fields and (is_blank(fields["text"]) or len(str(fields["text"])) > SavedReply.MAX_LENGTH):
+            fields["text"] = "Thank you"
+        return self.rename(fields, "name")
+
+    def fix_answer_fields(self, case, fields: dict) -> dict:
+        # An answer keeps its suggestion. It has a response, and a time to come, so that it can be changed.
+        fields.pop("post_id", None)
+        if case.method == "POST":
+            fields["post_id"] = self.world.make("post")
+        if is_blank(fields.get("response")):
+            fields["response"] = "Soon."
+        return fields | {"publish_at": f"{timezone.now().year + 1}-01-07T09:00:00Z", "tell_customers": False}
 
     def fix_user_link_fields(self, case, fields: dict) -> dict:
         for name in ("user_id", "client_id", "contact_id"):
