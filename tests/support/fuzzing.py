@@ -468,6 +468,8 @@ class RequestFixer:
             [link, *_others] = [*links, "client_id"]
             fields.update({**dict.fromkeys(names, ""), link: self.world.one(link.removesuffix("_id"), 0)})
         fields.pop("noted_at", None)
+        if not is_blank(fields.get("outcome")):
+            fields["kind"] = "call"
         return fields
 
     def fix_field_definition_fields(self, case, fields: dict) -> dict:
