@@ -46,7 +46,7 @@ class Event:
 
     @property
     def label(self) -> str:
-        """What the event is about, and what happened, such as "Deal" and "won"."""
+        """The name of the resource or of the subject, such as "Deal"."""
         return str((events.subjects.get(self.key) or registry[self.key]).label)
 
     @property

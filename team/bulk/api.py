@@ -32,7 +32,8 @@ from team.batches.models import MAX_LEFT_ALONE, BatchQuerySet, RowResult
 from team.bulk.actions import ACTIONS, RESOURCES
 from team.bulk.models import MAX_ROWS, BulkChange, check_action
 from team.list_queries.declarations import LISTS
-from team.list_queries.queries import ListQuery, selected_ids
+from team.list_queries.queries import ListQuery
+from team.list_queries.selection import selected_ids
 from team.menu.api import TeamViewSet
 
 # The maximum number of rows that a request selects by their ids. A query selects more.

@@ -37,7 +37,8 @@ from team.exports.pages import EXPORT, export_selected
 from team.fields.forms import NO_CHOICE, converted_value, display, form_field, submitted_value
 from team.fields.names import people_of
 from team.list_queries.declarations import LISTS
-from team.list_queries.queries import ListQuery, count_selected, selected_ids
+from team.list_queries.queries import ListQuery
+from team.list_queries.selection import count_selected, selected_ids
 from team.menu.pages import TeamPage, TeamRequest
 from team.merges.models import MODELS
 from team.merges.pages import MERGE, merge_path

@@ -10,7 +10,7 @@ from core.rows.trash import keep_in_trash
 from team.bulk.actions import RESOURCES
 from team.bulk.models import BulkChangeRow, actions_of
 from team.exports.pages import EXPORT
-from team.list_queries.queries import register_actions
+from team.list_queries.selection import register_actions
 from team.merges.models import MODELS as MERGED
 from team.merges.pages import MERGE
 

@@ -37,7 +37,8 @@ from team.exports.formats import Amount, PhoneText, join_list
 from team.fields.cells import currency_in, name_column, sums_text, value_in
 from team.fields.names import LINKS, Names
 from team.list_queries.declarations import LISTS
-from team.list_queries.queries import STEP, TIME_LIMIT_MS, ListQuery, selected_ids
+from team.list_queries.queries import ListQuery
+from team.list_queries.selection import STEP, TIME_LIMIT_MS, selected_ids
 from team.summaries.models import SUM_NAMES
 
 # The number of rows that are read together.

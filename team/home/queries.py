@@ -1,4 +1,4 @@
-"""What Home shows to a user of the team. Each box has at most `BOX_SIZE` rows, and links to the list with all of them."""
+"""The boxes of Home. Each has at most `BOX_SIZE` rows, and links to the list with all of them."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -62,7 +62,7 @@ class HomeDeal:
 
 @dataclass(frozen=True)
 class Month:
-    """What the user and the whole team won in this month, of the deals that the user may access, and the goals of both."""
+    """The deals that were won in this month, by the user and by the whole team, and the goals of both. Hidden deals do not count."""
 
     mine: Won
     team: Won

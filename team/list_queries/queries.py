@@ -1,7 +1,6 @@
 """The query of a list: read from the parameters of its URL, and executed within limits of rows and time. The selection of its rows."""
 
 import re
-from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,6 @@ from django.db.models.expressions import F, OrderBy, RawSQL
 from django.db.models.functions import Lower, NullIf
 from django.http import QueryDict
 from django.utils import timezone
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -24,7 +22,7 @@ from accounts.users.models import User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, TooManyToSort, collect_and_sort, scan_in_order
 from core.api.paging import ListPage
 from core.db.text import replace_non_xml
-from core.db.time_limit import TooSlow, time_limit
+from core.db.time_limit import TooSlow
 from core.errors import FieldError
 from core.registry import registry
 from core.rows.declared import FieldType
@@ -53,14 +51,6 @@ PAGE_PARAMETERS = ("page", "per_page", "view", "sums", "at", *FORM_PARAMETERS)
 SPECIAL = ("mine", "no_task", "inactive_days", "contact_list_id", "post_id", "stage_history")
 # The lists that have the other special filters.
 LISTS_OF_FILTERS = {"contact_list_id": ("contact",), "post_id": ("client", "deal"), "stage_history": ("deal",)}
-
-
-# The milliseconds that finding all rows of a query may take. A page of the list has a shorter limit.
-TIME_LIMIT_MS = 8000
-# The rows that one step reads from the cursor.
-STEP = 10_000
-# The values and labels of what can be done with selected rows, by resource. The rows of other lists can't be selected.
-ACTIONS: dict[str, list[tuple[str, str | Promise]]] = {}
 
 
 @dataclass
@@ -574,30 +564,3 @@ def annotate_stored(
         # The condition of the indexes. It holds for all live rows.
         rows = rows.filter(last_activity_at__isnull=False)
     return rows
-
-
-def register_actions(resource: str, actions: Iterable[tuple[str, str | Promise]]) -> None:
-    """Offer actions for the selected rows of a list, after those that are offered already."""
-    ACTIONS.setdefault(resource, []).extend(actions)
-
-
-def count_selected(query: ListQuery, *, limit: int) -> int:
-    """Return the number of rows that match, or `limit + 1` if there are more. Raise `TooSlow`."""
-    if query.q:
-        return len(selected_ids(query, limit=limit))
-    with time_limit(TIME_LIMIT_MS), search_transaction(query.account.id):
-        return query.rows.order_by()[: limit + 1].count()
-
-
-def selected_ids(
-    query: ListQuery, *, limit: int, ordered: bool = False, time_limit_ms: int = TIME_LIMIT_MS
-) -> "array[int]":
-    """Return the ids of the rows that match, at most `limit + 1`. With `ordered`, they are in the order of the list. Raise `TooSlow`.
-
-    A search finds the same rows as the list. A cursor reads the ids of other queries, so that a million of them take 8 MB of memory.
-    """
-    with time_limit(time_limit_ms), search_transaction(query.account.id, query.q) as text:
-        if query.q:
-            return array("q", query.search_ids(text)[: limit + 1])
-        rows = query.rows.order_by(*query.order_by()) if ordered else query.rows.order_by()
-        return array("q", rows.values_list("id", flat=True)[: limit + 1].iterator(chunk_size=STEP))

@@ -31,8 +31,8 @@ from core.limits.request_shares import shares
 from core.search import queries as search_queries
 from forum.categories.models import Category
 from forum.forums.models import Forum
-from team.list_queries import queries as list_queries
-from team.reports import queries as report_queries
+from team.list_queries import selection as list_selection
+from team.reports import catalogue as report_catalogue
 from tests.support import database
 from tests.support.client import JSONClient, XMLClient
 from tests.support.database import OWN_SERVER
@@ -51,7 +51,7 @@ REAL_UNKNOWN_USER_HASH = passwords.UNKNOWN_USER_HASH
 passwords.UNKNOWN_USER_HASH = make_password("the password of no user")
 
 # The limits of filters, selections and reports would cancel statements on a busy machine.
-search_queries.TIME_LIMIT_MS = list_queries.TIME_LIMIT_MS = report_queries.REPORT_TIME_LIMIT_MS = 60_000
+search_queries.TIME_LIMIT_MS = list_selection.TIME_LIMIT_MS = report_catalogue.REPORT_TIME_LIMIT_MS = 60_000
 
 
 def empty_caches() -> None:

@@ -32,7 +32,8 @@ from team.fields.cells import Cell, cells_of, value_in
 from team.fields.names import LINKS, Names
 from team.list_queries.declarations import LISTS
 from team.list_queries.layouts import MAX_COLUMNS, PAGE_SIZES, ListLayout, move_column, read_widths
-from team.list_queries.queries import ACTIONS, MAX_COUNT, ListQuery
+from team.list_queries.queries import MAX_COUNT, ListQuery
+from team.list_queries.selection import ACTIONS
 from team.list_queries.sums import ColumnSum, add_up, read_sums, summed_fields
 from team.lists.pages.base import RecordsPage
 from team.lists.pages.filters import FilteredPage, FilterForm

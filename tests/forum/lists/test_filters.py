@@ -181,7 +181,7 @@ def test_closed_suggestions_are_behind_one_click(acme, posts):
 
 
 def test_the_list_of_open_ones_is_the_same_in_both_ways(acme, posts, monkeypatch):
-    """Whether few or most of the suggestions are open."""
+    """First all suggestions are open, then few of them."""
     rejected = acme.account.statuses.get(kind="post", code="rejected")
     opened = tuple(acme.account.statuses.filter(kind="post", closed=False).values_list("id", flat=True))
     for _ in range(2):

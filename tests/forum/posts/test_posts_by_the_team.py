@@ -1,4 +1,4 @@
-"""What the team does with suggestions of others as JSON: their authors and times, and merges."""
+"""The Account API (JSON) for suggestions of others: the team sets their authors and times, and merges them."""
 
 from datetime import UTC, datetime, timedelta
 

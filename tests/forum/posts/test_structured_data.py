@@ -1,4 +1,4 @@
-"""What search engines and social networks read of public pages: JSON-LD, Open Graph and the languages."""
+"""The data of public pages for search engines and social networks: JSON-LD, Open Graph, and the links to other languages."""
 
 import json
 from io import BytesIO
