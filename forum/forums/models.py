@@ -1,13 +1,15 @@
 """Forums."""
 
 from collections.abc import Collection
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Self
 
 from django.conf import settings
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db import models, transaction
-from django.db.models import Case, Exists, OuterRef, Q, Subquery, When
+from django.db.models import Case, Exists, F, OuterRef, Q, Subquery, When
+from django.db.models.functions import JSONObject
 from django.utils import timezone, translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -108,9 +110,11 @@ class Forum(Audited, TenantModel):
 
     MAX_PER_ACCOUNT = 100
 
-    # Annotations of `with_account`: the ids of the forums of the account, and whether it has forums that not everyone may read.
-    forum_ids: list[int]
+    # Annotations of `with_account`: the forums of the account with their hosts, and whether not everyone may read all of them.
+    forum_rows: list[dict[str, Any]]
     has_closed_forums: bool
+    # The host, where it was read together with the forum.
+    host: Host
 
     host_id = models.BigIntegerField()
     name = TrimmedCharField(max_length=255)
@@ -147,7 +151,12 @@ class Forum(Audited, TenantModel):
 
     @property
     def has_siblings(self) -> bool:
-        return len(self.forum_ids) > 1
+        return len(self.forum_rows) > 1
+
+    @property
+    def forum_ids(self) -> list[int]:
+        """The ids of all forums of the account."""
+        return [row["id"] for row in self.forum_rows]
 
     @property
     def takes_sign_ups(self) -> bool:
@@ -211,16 +220,28 @@ class Forum(Audited, TenantModel):
 
         For the team, these are addresses under BASE_DOMAIN.
         """
-        hosts = Host.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("host_id"))
-        columns = {"host_name": "name", "host_proven_at": "proven_at"}
-        annotations = {name: Subquery(hosts.values(column)) for name, column in columns.items()}
-        # Most accounts have no forum that a member may not read.
-        forums = self.account.forums.visible_to(user) if self.has_closed_forums else self.account.forums.all()
-        forums = forums.exclude(id=self.id).annotate(**annotations).order_by("-is_default", "name", "id")
-        siblings: list[Any] = list(forums[: self.MAX_PER_ACCOUNT])
-        for forum in siblings:
-            forum.host = Host(id=forum.host_id, name=forum.host_name, proven_at=forum.host_proven_at)
+        siblings = [forum for forum in self.forums_for(user) if forum.id != self.id]
         return [(forum.name, forum.host_for(forum.host, self.account, by_team=user.is_team)) for forum in siblings]
+
+    def forums_for(self, user: User) -> "list[Forum]":
+        """Return the account's forums that the user may read, the default forum first."""
+        # Most accounts have no forum that a member may not read.
+        if user.is_team or not self.has_closed_forums:
+            return self.forums
+        readable = set(self.account.forums.visible_to(user).values_list("id", flat=True))
+        return [forum for forum in self.forums if forum.id in readable]
+
+    @cached_property
+    def forums(self) -> "list[Forum]":
+        """All forums of the account, the default forum first, with what their names and addresses need."""
+        forums = []
+        for row in self.forum_rows:
+            host = Host(id=row["host_id"], name=row["host_name"])
+            host.proven_at = datetime.fromisoformat(row["proven_at"]) if row["proven_at"] else None
+            forum = Forum(id=row["id"], name=row["name"], is_default=row["is_default"], host_id=host.id)
+            forum.host = host
+            forums.append(forum)
+        return forums
 
     def host_for(self, host: Host, account: Account, *, by_team: bool) -> str:
         """Return the stored name of the host to which links of the team, or of other users, lead. `host` is the forum's host."""
@@ -327,8 +348,11 @@ def _forum_at_host(account_id: int, host_id: int) -> models.QuerySet[Any]:
 def _forum_with_account(account_id: int, id: int) -> models.QuerySet[models.Model]:
     forums = Forum.objects.filter(account_id=account_id)
     closed = forums.exclude(access__in=membership.READABLE)
-    ids = ArraySubquery(forums.order_by("id").values("id"))
-    annotations = {"forum_ids": ids, "has_closed_forums": Exists(closed)}
+    hosts = Host.objects.filter(account_id=OuterRef("account_id"), id=OuterRef("host_id"))
+    columns: dict[str, Any] = {name: F(name) for name in ("id", "name", "is_default", "host_id")}
+    columns |= {"host_name": Subquery(hosts.values("name")), "proven_at": Subquery(hosts.values("proven_at"))}
+    rows = forums.order_by("-is_default", "name", "id").values(row=JSONObject(**columns))
+    annotations = {"forum_rows": ArraySubquery(rows[: Forum.MAX_PER_ACCOUNT]), "has_closed_forums": Exists(closed)}
     pictures = (f"account__branding__{name}" for name in MAKERS)
     forums = Account(id=account_id).forums.filter(id=id).annotate(**annotations)
     return forums.select_related("account__branding").defer(*pictures)[:1]

@@ -73,49 +73,49 @@ VISITOR = {
     "/sitemap.xml": 1,
     "/robots.txt": 1,
 }
-# Also: the session; the forums of the switcher; the votes of the user.
+# Also: the session; the votes of the user.
 MEMBER = {
-    "/": 8,
-    "/app/roadmap": 8,
+    "/": 7,
+    "/app/roadmap": 7,
     # Also: whether they follow the post; its notifications, which are marked as read.
-    "/app/posts/{titled}": 11,
+    "/app/posts/{titled}": 10,
     "/app/posts/{post}/comments/{comment}": 5,
     "/app/posts/{post}/mentions?q=b": 6,
-    "/app/posts/{own}/edit": 6,
-    "/app/posts/new": 4,
+    "/app/posts/{own}/edit": 5,
+    "/app/posts/new": 3,
     "/app/posts/similar?title=post": 7,
-    "/app/notifications": 5,
-    "/app/profile/posts": 5,
-    "/app/profile/posts?list=votes": 5,
+    "/app/notifications": 4,
+    "/app/profile/posts": 4,
+    "/app/profile/posts?list=votes": 4,
 }
-# Also: the clients and contacts of the posts; the saved views; all forums; the numbers of the inbox and of the tasks that are due.
+# Also: the clients and contacts of the posts; the saved views; the numbers of the inbox and of the tasks that are due.
 TEAM = {
-    "/": 11,
-    "/?kind=suggestion&order=new": 11,
-    "/app/roadmap": 9,
-    "/app/posts/{titled}": 11,
-    "/app/inbox": 12,
-    "/app/inbox?tab=unanswered": 12,
-    "/app/inbox?tab=mine": 12,
+    "/": 10,
+    "/?kind=suggestion&order=new": 10,
+    "/app/roadmap": 8,
+    "/app/posts/{titled}": 10,
+    "/app/inbox": 10,
+    "/app/inbox?tab=unanswered": 10,
+    "/app/inbox?tab=mine": 10,
     # Also: the waiting comments.
-    "/app/inbox?tab=unapproved": 13,
-    "/app/inbox/reported": 10,
-    "/app/moderation": 7,
-    "/app/posts/{post}/team": 10,
-    "/app/posts/{post}/merge": 5,
-    "/app/posts/{post}/merge?into={match}": 9,
-    "/app/posts/{post}/merge?q=post": 9,
-    "/app/posts/{post}/behalf": 6,
-    "/app/posts/behalf": 5,
+    "/app/inbox?tab=unapproved": 11,
+    "/app/inbox/reported": 8,
+    "/app/moderation": 5,
+    "/app/posts/{post}/team": 9,
+    "/app/posts/{post}/merge": 4,
+    "/app/posts/{post}/merge?into={match}": 8,
+    "/app/posts/{post}/merge?q=post": 8,
+    "/app/posts/{post}/behalf": 5,
+    "/app/posts/behalf": 4,
 }
 FRAGMENTS = {"/app/posts/{post}/team": 8, "/app/posts/{post}/merge?q=post": 6, "/app/posts/{post}/behalf?q=north": 8}
 SETTINGS = {
-    "/app/account/forums": 7,
-    "/app/account/forums/new": 5,
-    "/app/account/forums/{forum}": 8,
-    "/app/account/categories": 6,
-    "/app/account/categories?forum={forum}": 6,
-    "/app/account/categories/{category}": 7,
+    "/app/account/forums": 6,
+    "/app/account/forums/new": 4,
+    "/app/account/forums/{forum}": 7,
+    "/app/account/categories": 5,
+    "/app/account/categories?forum={forum}": 5,
+    "/app/account/categories/{category}": 6,
 }
 
 

@@ -14,7 +14,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, ngettext_lazy, pgettext_lazy
 
-from accounts.hosts.models import Host
 from accounts.hosts.names import public_url
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
@@ -129,12 +128,9 @@ class InboxBase(ForumTeamPage):
     def posts(self) -> PostQuerySet:
         return self.request.account.posts.without_tasks()
 
-    @cached_property
+    @property
     def all_forums(self) -> list[Forum]:
-        if not self.request.forum.has_siblings:
-            return [self.request.forum]
-        forums = self.request.account.forums.order_by("-is_default", "name", "id")
-        return list(forums[: Forum.MAX_PER_ACCOUNT])
+        return self.request.forum.forums
 
     @cached_property
     def forums(self) -> list[Forum]:
@@ -152,18 +148,12 @@ class InboxBase(ForumTeamPage):
     def forum_parameter(self) -> dict[str, str]:
         return {"forum": self.request.GET["forum"]} if self.request.GET.get("forum") else {}
 
-    @cached_property
-    def hosts(self) -> dict[int, Host]:
-        """The hosts of the forums, by id. They are read only for links to other forums."""
-        ids = [forum.host_id for forum in self.all_forums]
-        return {host.id: host for host in self.request.account.hosts.filter(id__in=ids)}
-
     def url_of(self, forum_id: int | None) -> str:
         """Return the URL of the host of another forum, or "" for the forum of the request."""
         if forum_id == self.request.forum.id:
             return ""
         forum = next(forum for forum in self.all_forums if forum.id == forum_id)
-        return public_url(forum.host_for(self.hosts[forum.host_id], self.request.account, by_team=True))
+        return public_url(forum.host_for(forum.host, self.request.account, by_team=True))
 
     def context_of_tabs(self, tab: str, counts: dict[str, int], **filters: str) -> dict[str, Any]:
         forums = [
