@@ -55,6 +55,7 @@ class Team(rooms.Room):
         "voters": _("voters"),
         "comments": _("comments"),
         "columns": _("columns"),
+        "from": _("first month"),
         "to": _("last month"),
         "step": _("step"),
         "reason": _("reason"),

@@ -247,7 +247,9 @@ class ImportPage(ActionsPage):
             | {
                 "label": RowResult.LABELS[each["result"]],
                 "route": route_of(row, each["resource"]),
-                "fields": [labels.get((each["resource"], name), name) for name in each["fields"]],
+                "fields": [
+                    labels.get((each["resource"], name), name) for name in each["fields"] if name != "updated_at"
+                ],
             }
             for each in row.left_alone(user)
         ]

@@ -239,7 +239,8 @@ def stages_of(request: TeamRequest, deal: Deal) -> dict[str, object]:
     days = days_since(deal.stage_entered_at)
     is_open = current.outcome == Status.Outcome.OPEN
     is_planned = is_open and account.posts.filter(IS_OPEN_TASK, deal_id=deal.id).exists()
-    return {
+    in_stage = {} if current is none else {"stage_days": days}
+    return in_stage | {
         # Buttons of their own mark the deal as won or lost, which asks for a reason.
         "stages": [
             (status, n < position, n == position)
@@ -247,7 +248,6 @@ def stages_of(request: TeamRequest, deal: Deal) -> dict[str, object]:
             if status.outcome == Status.Outcome.OPEN or n == position
         ],
         "stage": current,
-        "stage_days": None if current is none else days,
         "is_rotting": is_open and is_rotting(days, current.rot_days, is_planned=is_planned),
         "won": first_with(path, Status.Outcome.WON) if is_open else None,
         "lost": first_with(path, Status.Outcome.LOST) if is_open else None,

@@ -99,7 +99,7 @@ def test_names_are_no_formulas(acme):
 
 def test_invalid_parameters_are_named(acme):
     page = acme.page(acme.bob).get(f"{PATH}/results?from=x", status=422)
-    assert page.html.select_one(".notice.error").text.strip() == "From is not a month such as 2026-01"
+    assert page.html.select_one(".notice.error").text.strip() == "First month is not a month such as 2026-01"
     assert page.html.select_one("table.figures")
     assert acme.page(acme.bob).get(f"{PATH}/other", status=404)
 
