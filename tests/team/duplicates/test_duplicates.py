@@ -56,6 +56,10 @@ def test_a_program_dismisses_duplicates(acme, other):
     assert_refused(refused, 422, "validation_failed", {"client_ids": [f"{foreign.id} can't be found"]})
     assert acme.json().post(path, json={"duplicates": {"client_ids": [one.id, two.id]}}).json() == {"dismissed": 2}
     assert found(acme) == [(["email"], ["Nova", "Meier"])]
+    ids = [make_contact(acme.bob, "Nova").id for _ in range(2)]
+    run_followers()
+    body = {"duplicates": {"contact_ids": ids}}
+    assert acme.json().post("/app/contacts/duplicates/dismiss.json", json=body).json() == {"dismissed": 2}
 
 
 def test_rows_that_existed_before(acme):
