@@ -270,16 +270,17 @@ def read_columns(query: BoardQuery, statuses: list[Status]) -> list[BoardColumn]
     columns = {status.id: BoardColumn(status) for status in statuses}
     if not columns:
         return []
-    folded, ids = dict[int, BoardColumn](), dict[int, list[int]]()
+    whole, folded = dict[int, BoardColumn](), dict[int, BoardColumn]()
     for id, column in columns.items():
         column.is_folded = query.is_page and column.status.outcome != Status.Outcome.OPEN
-        if column.is_folded:
-            folded[id] = column
-    if whole := {id: column for id, column in columns.items() if id not in folded}:
-        ids = read_stored(query, whole) if query.is_stored else read_matching(query, whole)
-    if folded:
-        month = timezone.localdate().replace(day=1)
-        ids |= read_matching(query, folded, closed_since=timezone.make_aware(datetime.combine(month, time())))
+        (folded if column.is_folded else whole)[id] = column
+    ids: dict[int, list[int]] = {}
+    if whole and query.is_stored:
+        ids, whole = read_stored(query, whole), {}
+    # A search finds the deals of all columns at once. Other filters use the index of open or of closed deals.
+    for part in [whole | folded] if query.q else [whole, folded]:
+        if part:
+            ids |= read_matching(query, part)
     shown = {status_id: found[: query.column_size] for status_id, found in ids.items()}
     cards = read_cards(query, [id for found in shown.values() for id in found], columns)
     for status_id, found in shown.items():
@@ -389,19 +390,23 @@ def is_after(position: int, id: int) -> Q:
 # Other filters
 
 
-def read_matching(
-    query: BoardQuery, columns: dict[int, BoardColumn], *, closed_since: datetime | None = None
-) -> dict[int, list[int]]:
-    """Set the totals of the columns, and return the ids of their first deals that match the filters, one more than are shown."""
+def read_matching(query: BoardQuery, columns: dict[int, BoardColumn]) -> dict[int, list[int]]:
+    """Set the totals of the columns, and return the ids of their first deals that match the filters, one more than are shown.
+
+    A folded column has the deals that were closed this month.
+    """
+    folded = [id for id, column in columns.items() if column.is_folded]
     with search_transaction(query.account.id, query.q, is_limited=True) as text:
         rows: Any = query.rows
         if query.q:
             found = query.matching_ids(text, ranked=False)
             rows = query.list_rows.filter(id__in=found) if found else query.list_rows.none()
         rows = rows.in_statuses(columns)
-        if closed_since is not None:
-            rows = rows.filter(closed_at__gte=closed_since)
-        is_long = closed_since is None and not query.q and is_common(query, columns)
+        if folded:
+            month = timezone.make_aware(datetime.combine(timezone.localdate().replace(day=1), time()))
+            of_month = Q(closed_at__gte=month)
+            rows = rows.filter(of_month if len(folded) == len(columns) else of_month | ~Q(status_id__in=folded))
+        is_long = not folded and not query.q and is_common(query, columns)
         ids = None if is_long else count_and_rank(query, rows, columns)
         return first_ids(query, rows, columns) if ids is None else ids
 

@@ -341,12 +341,12 @@ def test_closed_deals_of_this_month_and_converted_sums(acme, statuses):
     acme.account.change(exchange_rates={"PLN": "0.25"})
     make_deal(acme.bob, "Roof", price=100, currency="PLN", status_id=statuses["new"])
     make_deal(acme.bob, "Barn", price=7, status_id=statuses["qualified"])
-    old, new = (make_deal(acme.bob, name, price=5, status_id=statuses["won"]) for name in ("Old", "New"))
+    old, new = (make_deal(acme.bob, name, price=5, status_id=statuses["won"]) for name in ("Old roof", "New roof"))
     acme.account.deals.filter(id=old.id).update(closed_at=timezone.now() - timedelta(days=40))
     visitor = acme.page(acme.bob)
-    for query in ("", "?price__empty=false"):
-        page = visitor.get(PATH + query)
-        assert columns(page)["Won"] == [new.name]
+    for query in ("", "?price__empty=false", "?q=roof"):
+        shown = columns(visitor.get(PATH + query))
+        assert (shown["New"], shown["Won"]) == (["Roof"], [new.name])
     page = visitor.get(PATH)
     assert texts(page.html.find(id="board-total")) == "Open deals: ≈ 32.00 EUR"
     headers = {texts(each.find("h2")): texts(each.find("header")) for each in page.html.select("[data-column]")}
@@ -358,4 +358,4 @@ def test_closed_deals_of_this_month_and_converted_sums(acme, statuses):
     # The API has all.
     board = acme.json().get("/app/deals/board.json").json()
     won = next(column for column in board["columns"] if column["status_id"] == statuses["won"])
-    assert [deal["name"] for deal in won["deals"]] == ["New", "Old"]
+    assert [deal["name"] for deal in won["deals"]] == ["New roof", "Old roof"]
