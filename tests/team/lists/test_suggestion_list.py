@@ -107,6 +107,10 @@ def test_the_api_accepts_the_conditions_of_the_table(acme, suggestions):
     # Conditions and views say nothing about duplicates.
     assert titles(acme, f"view={view.id}") == ["Faster search", "Dark theme", "Dark"]
     assert titles(acme, "title__contains=dark&duplicate_from_id__empty=false") == ["Dark"]
+    # The links repeat all values of a condition.
+    response = acme.json().get("/app/posts.json?tags__any=speed&tags__any=ui&per_page=1&sort=title&x=1")
+    path = "acme.example.test/app/posts.json?tags__any=speed&tags__any=ui&per_page=1&sort=title"
+    assert response.headers["link"] == f'<http://{path}&page=1>; rel="first", <http://{path}&page=2>; rel="next"'
     # Unknown parameters are ignored.
     response = acme.json().get("/app/posts.json?titel=x&columns=title&city=x&no_task=true&tags=speed")
     assert [row["title"] for row in read(response)] == ["Faster search"]
