@@ -22,7 +22,7 @@ from core.api.additional_fields import (
     AnyScalarField,
     FieldTypes,
 )
-from core.api.conditions import ConditionFilters, ConditionListing
+from core.api.conditions import ConditionFilters
 from core.api.fields import (
     BooleanField,
     ChoiceField,
@@ -37,7 +37,7 @@ from core.api.fields import (
     long_text_field,
 )
 from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
-from core.api.lists import SORT_LIMIT, collect_and_sort
+from core.api.lists import SORT_LIMIT, ConditionListing, collect_and_sort
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction, without_transaction

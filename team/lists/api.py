@@ -14,10 +14,9 @@ from rest_framework.views import APIView
 from accounts.account.exchange_rates import ConvertedSum
 from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsTeam
-from core.api.conditions import ConditionListing
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField
 from core.api.filters import ListFilters, WireFilter
-from core.api.lists import Paged
+from core.api.lists import ConditionListing, Paged
 from core.api.serializers import ResourceSerializer
 from core.db.ordering import MAX_POSITION
 from core.db.time_limit import TooSlow

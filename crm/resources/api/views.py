@@ -10,9 +10,8 @@ from accounts.account.models import Account
 from accounts.hosts.api import APIRequest
 from accounts.tags.api import TAGS
 from accounts.users.models import User
-from core.api.conditions import ConditionListing
 from core.api.fields import MAX_NAME_LENGTH, MISSING, BooleanField, to_list, to_object
-from core.api.lists import Listing
+from core.api.lists import ConditionListing, Listing
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
 from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_errors
@@ -186,7 +185,6 @@ class BulkViewSet(CRMViewSet):
 class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
     """The base of the views of resources with external ids. Their lists have conditions on fields."""
 
-    account: Account
     model: type[ExternallyIdentified]
 
     def upsert(self, request: APIRequest) -> HttpResponse:
