@@ -29,6 +29,10 @@ class FurtherFilters(Protocol):
     # An error with the code `unknown` belongs to a parameter that is no filter. The list ignores it.
     errors: list[FieldError]
 
+    # The areas of tokens (`core.rows.scopes`) with the related rows of the conditions.
+    @property
+    def related_areas(self) -> Collection[str]: ...
+
     @property
     def is_filtered(self) -> bool: ...
 

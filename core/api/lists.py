@@ -309,6 +309,8 @@ class ConditionListing(Listing):
         filters = cast(ConditionFilters, super().read_filters())
         filters.read_further(self.record_list or self.key, user=self.request.user, ignored=self.common_keys)
         self.further_names = filters.further_names
+        if filters.further is not None:
+            self.check_scopes(filters.further.related_areas)
         return filters
 
     def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:

@@ -122,6 +122,7 @@ class SumsViewSet(TeamViewSet):
         for name in self.common_keys & parameters.keys():
             del parameters[name]
         query = read_api_list(self.resource, parameters, self.account, request.user)
+        self.check_scopes(query.related_areas)
         unknown = [error.field for error in query.errors if error.code == "unknown"]
         known = [name for name in parameters if name not in unknown]
         # A condition may have several values.
