@@ -1,4 +1,4 @@
-"""The field types of the CRM (derived names and external ids), the lookup of rows by external ids, and the filters of lists."""
+"""The field types of the CRM (derived names and external ids), the lookup of rows by external ids, and the filters by external ids and e-mails."""
 
 import re
 from collections import defaultdict
