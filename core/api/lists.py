@@ -333,7 +333,7 @@ class ConditionListing(Listing):
         except TooManyToSort:
             raise FieldError("sort", TOO_MANY_TO_SORT, "too_many", {"most": f"{SORT_LIMIT:,}"}) from None
         except TooSlow:
-            names = [name for name in self.further_names if name != "sort"]
+            names = [name for name in self.further_names if name != "sort"] or ["sort"]
             raise FieldErrors(self.too_slow(name) for name in names) from None
 
     def sorted_ids(self, filters: ListFilters, further: FurtherFilters, *, start: int, stop: int) -> list[int]:
@@ -353,9 +353,8 @@ class ConditionListing(Listing):
         """Return the error of a parameter for which too many rows would have to be compared."""
         model: Any = cls.serializer_class.model
         # An index serves these columns. The parameter for a column of several values has the singular.
-        columns = [name for name in model.search.filters if name.removesuffix("s") in cls.filterset_class.base_filters]
-        filters = ", ".join(columns)
-        return FieldError(name, TOO_SLOW, "too_slow", {"filters": filters})
+        filters = (each for each in model.search.filters if each.removesuffix("s") in cls.filterset_class.base_filters)
+        return FieldError(name, TOO_SLOW, "too_slow", {"filters": ", ".join(filters)})
 
 
 @cache
