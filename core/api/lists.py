@@ -338,9 +338,10 @@ class ConditionListing(Listing):
 
     def sorted_ids(self, filters: ListFilters, further: FurtherFilters, *, start: int, stop: int) -> list[int]:
         """Return the ids in the order of the parameter `sort`, which has no index. Raise TooManyToSort."""
-        text = filters.search_text
+        text, rows = filters.search_text, filters.qs
+        if rows.query.is_empty():
+            return []
         with search_transaction(self.account.id, text or "", is_limited=True) as query:
-            rows = filters.qs
             if text is None:
                 ids, _number = further.sorted_ids(rows, filters.rows_for_estimate, start=start, stop=stop)
                 return ids

@@ -222,6 +222,8 @@ RELATED = {
         ("outcome__any=lost&outcome__any=won", "Gate"),
         ("or1.outcome=won&or2.price__before=200", "Gate Roof"),
         ("pipeline_id__not={pipeline}", ""),
+        ("pipeline_id=9999&sort=price", ""),
+        ("pipeline_id__none=9999&sort=name", "Door Gate Roof Wall"),
         ("expected_close_date__after=2026-04-01&sort=expected_close_date", "Wall"),
         ("expected_close_date__before=2026-04-01&sort=-expected_close_date", ""),
         ("client.city__empty=false&expected_close_date=2026-05-01&sort=expected_close_date", "Wall"),
