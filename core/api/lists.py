@@ -1,6 +1,6 @@
 """Lists of the Account API: pages, orders, filters and searches, the same for every resource."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import cache
 from typing import Any, Self, TypeVar, cast
 
@@ -11,12 +11,14 @@ from django.http import HttpResponse
 from django.utils.translation import gettext_lazy as _
 from rest_framework.request import Request
 
+from core.api.conditions import ConditionFilters, FurtherFilters
 from core.api.filters import ListFilterBackend, ListFilters
 from core.api.paging import LinkPagination, ListPage
 from core.api.resources import access_arguments, depends_on_access, values_query
-from core.api.views import JSONViewSet
+from core.api.views import REPEATED, JSONViewSet
 from core.db.prepared import PreparedQuery, prepared
 from core.db.tenancy import account_of
+from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.rows.access import ALL_ROWS
 from core.rows.last_changes import has_last_changes, last_changes_of, order_by_change
@@ -37,6 +39,9 @@ class TooManyToSort(Exception):
     """No index has the order of the list, and it has more than `SORT_LIMIT` rows."""
 
 
+TOO_SLOW = _(
+    "takes too long, because too many rows would have to be compared: add a search, or one of the filters {filters}"
+)
 TOO_MANY_TO_SORT = _("can't be by this column for more than {most} entries: add a filter")
 
 
@@ -288,6 +293,69 @@ class Listing(Paged):
         by_id = {values[serializer.names.index("id")]: values for values in shown}
         # Another transaction may have deleted a row.
         return self.get_paginated_response([serializer.represent_values(by_id[id], zone) for id in ids if id in by_id])
+
+
+class ConditionListing(Listing):
+    """A mixin for the list of a resource that also has conditions on fields."""
+
+    key: str
+    filterset_class: type[ConditionFilters]
+    # The list of the pages with the conditions, if its name is not `key`.
+    record_list = ""
+    # The names of the further parameters of the request.
+    further_names: Collection[str] = ()
+
+    def read_filters(self) -> ListFilters:
+        filters = cast(ConditionFilters, super().read_filters())
+        filters.read_further(self.record_list or self.key, user=self.request.user, ignored=self.common_keys)
+        self.further_names = filters.further_names
+        if filters.further is not None:
+            self.check_scopes(filters.further.related_areas)
+        return filters
+
+    def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:
+        """Accept the conditions too. A list may have several conditions on one field."""
+        errors = super().ignore_parameters(known)
+        self.ignored_parameters = [name for name in self.ignored_parameters if name not in self.further_names]
+        errors = {name: error for name, error in errors.items() if name not in self.further_names}
+        for name in ("sort", "view"):
+            if name in self.further_names and len(self.parameters.getlist(name)) > 1:
+                errors[name] = FieldError(name, REPEATED)
+        return errors
+
+    def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
+        further = filters.further if isinstance(filters, ConditionFilters) else None
+        by_further = further is not None and not order and bool(further.sort)
+        try:
+            if filters is not None and further is not None and by_further and not further.has_index:
+                return self.sorted_ids(filters, further, start=start, stop=stop)
+            return super().ids(filters, further.sort if further and by_further else order, start=start, stop=stop)
+        except TooManyToSort:
+            raise FieldError("sort", TOO_MANY_TO_SORT, "too_many", {"most": f"{SORT_LIMIT:,}"}) from None
+        except TooSlow:
+            names = [name for name in self.further_names if name != "sort"] or ["sort"]
+            raise FieldErrors(self.too_slow(name) for name in names) from None
+
+    def sorted_ids(self, filters: ListFilters, further: FurtherFilters, *, start: int, stop: int) -> list[int]:
+        """Return the ids in the order of the parameter `sort`, which has no index. Raise TooManyToSort."""
+        text, rows = filters.search_text, filters.qs
+        if rows.query.is_empty():
+            return []
+        with search_transaction(self.account.id, text or "", is_limited=True) as query:
+            if text is None:
+                ids, _number = further.sorted_ids(rows, filters.rows_for_estimate, start=start, stop=stop)
+                return ids
+            found = search(rows, query, list_rows=self.unlimited.get_list_queryset(), ranked=False)
+            rows = self.get_list_queryset().filter(id__in=found).order_by(*further.order_by())
+            return [*rows.values_list("id", flat=True)[start:stop]]
+
+    @classmethod
+    def too_slow(cls, name: str) -> FieldError:
+        """Return the error of a parameter for which too many rows would have to be compared."""
+        model: Any = cls.serializer_class.model
+        # An index serves these columns. The parameter for a column of several values has the singular.
+        filters = (each for each in model.search.filters if each.removesuffix("s") in cls.filterset_class.base_filters)
+        return FieldError(name, TOO_SLOW, "too_slow", {"filters": ", ".join(filters)})
 
 
 @cache

@@ -106,8 +106,8 @@ class LinkPagination(BasePagination):
     def get_paginated_response(self, data: object) -> Response:
         """Return the response with links, which repeat all parameters that the view knows, including those from the body."""
         view = self.view
-        parameters = [
-            (name, values[-1]) for name, values in view.parameters.lists() if name not in view.ignored_parameters
-        ]
+        known = [item for item in view.parameters.lists() if item[0] not in view.ignored_parameters]
+        # A condition may have several values.
+        parameters = [(name, value) for name, values in known for value in values]
         link = self.page.link(view.base_url + view.request.path, parameters, more=self.has_next)
         return Response(data, headers={"Link": link})

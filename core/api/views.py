@@ -254,11 +254,14 @@ class JSONViewSet(TenantViewSet):
 
     def check_permissions(self, request: Request) -> None:
         super().check_permissions(request)
-        token = cast(RequestOfAPI, request).auth
-        if token is not None:
-            writes = request.method not in SAFE_METHODS
-            if missing := token.find_missing_scopes(self.needed_areas(writes=writes), writes=writes):
-                raise MissingScopes(missing)
+        writes = request.method not in SAFE_METHODS
+        self.check_scopes(self.needed_areas(writes=writes), writes=writes)
+
+    def check_scopes(self, needed: Collection[str], *, writes: bool = False) -> None:
+        """Raise MissingScopes if the token of the request lacks a scope for these areas."""
+        token = self.request.auth
+        if token is not None and (missing := token.find_missing_scopes(needed, writes=writes)):
+            raise MissingScopes(missing)
 
     def needed_areas(self, *, writes: bool) -> list[str]:
         return areas.expand(self.areas if writes or self.areas_to_read is None else self.areas_to_read)

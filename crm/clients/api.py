@@ -31,11 +31,11 @@ from crm.fields.models import EXTERNAL_ID
 from crm.resources.api.erasure import ErasableViewSet, describe_erasure
 from crm.resources.api.fields import (
     BulkLookup,
-    ConditionFilters,
     DerivedName,
     EmailFilter,
     ExternalIdPairsFilter,
     ExternalIds,
+    ExternallyIdentifiedFilters,
     Lookup,
     is_try_update,
 )
@@ -238,7 +238,7 @@ class ExternalIdFieldFilter(WireFilter):
         return rows.none() if holder_id is None else rows.filter(id=holder_id)
 
 
-class ClientFilters(ConditionFilters):
+class ClientFilters(ExternallyIdentifiedFilters):
     tag = TagFilter()
     external_ids = ExternalIdPairsFilter(Client)
     external_id = ExternalIdFieldFilter()

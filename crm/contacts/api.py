@@ -13,11 +13,11 @@ from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer
 from crm.resources.api.erasure import ErasableViewSet, describe_erasure
 from crm.resources.api.fields import (
     BulkLookup,
-    ConditionFilters,
     DerivedName,
     EmailFilter,
     ExternalIdPairsFilter,
     ExternalIds,
+    ExternallyIdentifiedFilters,
 )
 from crm.resources.api.views import NAMES, CRMViewSet, describe_operations
 
@@ -47,7 +47,7 @@ class ContactListFilter(WireFilter):
         return rows.filter(Exists(memberships.filter(contact_id=OuterRef("id"))))
 
 
-class ContactFilters(ConditionFilters):
+class ContactFilters(ExternallyIdentifiedFilters):
     tag = TagFilter()
     external_ids = ExternalIdPairsFilter(Contact)
     email = EmailFilter()

@@ -25,7 +25,13 @@ from crm.clients.api import BulkClientLookup, ClientLookup
 from crm.clients.models import Client
 from crm.deals.models import ORDERS, Deal, DealQuerySet, DealStage
 from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer
-from crm.resources.api.fields import ConditionFilters, DerivedName, ExternalIdPairsFilter, ExternalIds, is_try_update
+from crm.resources.api.fields import (
+    DerivedName,
+    ExternalIdPairsFilter,
+    ExternalIds,
+    ExternallyIdentifiedFilters,
+    is_try_update,
+)
 from crm.resources.api.views import ExternallyIdentifiedViewSet, describe_operations
 from crm.resources.models import ExternallyIdentified
 
@@ -160,7 +166,7 @@ class StatusesFilter(WireFilter):
         return cast(DealQuerySet, rows).in_statuses(ids) if ids else rows.none()
 
 
-class DealFilters(ConditionFilters):
+class DealFilters(ExternallyIdentifiedFilters):
     tag = TagFilter()
     external_ids = ExternalIdPairsFilter(Deal)
     client_id = link_filter()

@@ -261,7 +261,8 @@ class Condition:
     def _compare_statuses(self) -> Q:
         """Compare the status of a deal with those that an outcome or a pipeline stands for."""
         ids = frozenset[int]().union(*self.values)
-        found = Q(status_id__in=sorted(ids - {Status.NONE_ID}))
+        # No row has the id of no status. With an empty list, Django would have no statement to estimate the number of rows.
+        found = Q(status_id__in=sorted(ids - {Status.NONE_ID}) or [Status.NONE_ID])
         if Status.NONE_ID in ids:
             found |= Q(status_id=None)
         return ~found if self.operator in (Operator.NOT, Operator.NONE) else found

@@ -22,6 +22,7 @@ from core.api.additional_fields import (
     AnyScalarField,
     FieldTypes,
 )
+from core.api.conditions import ConditionFilters
 from core.api.fields import (
     BooleanField,
     ChoiceField,
@@ -36,7 +37,7 @@ from core.api.fields import (
     long_text_field,
 )
 from core.api.filters import ListFilters, QueryDateTimeField, WireFilter, link_filter
-from core.api.lists import SORT_LIMIT, Listing, collect_and_sort
+from core.api.lists import SORT_LIMIT, ConditionListing, collect_and_sort
 from core.api.serializers import ResourceSerializer
 from core.api.views import JSONViewSet
 from core.db.transactions import in_transaction, without_transaction
@@ -243,7 +244,7 @@ class ChangedSinceFilter(WireFilter):
         return found
 
 
-class PostFilters(ListFilters):
+class PostFilters(ConditionFilters):
     tag = TagFilter()
     client_id = link_filter()
     contact_id = link_filter()
@@ -265,9 +266,10 @@ class ForumPostFilters(PostFilters):
     forum_id = link_filter()
     category_id = link_filter()
     duplicate_from_id = link_filter()
+    duplicate_from_id__empty = WireFilter(BooleanField(), field_name="duplicate_from_id", lookup_expr="isnull")
 
 
-class PostListing(Listing):
+class PostListing(ConditionListing):
     """The base of the lists of posts and of tasks. The index of the order by the last change is one of `PostSortKey`."""
 
     account: Account
@@ -296,7 +298,8 @@ class PostListing(Listing):
         """Return the ids as `Listing.filtered_ids` does. `updated_since` alone needs only the sort keys, without the posts."""
         used = {name for name, value in filters.form.cleaned_data.items() if value not in (None, {})}
         is_sorted = is_by_change(order)
-        if used != {"updated_since"} or self.is_limited or not (is_sorted or self.columns(order).keys() == {"id"}):
+        needs_posts = filters.has_time_limit or self.is_limited
+        if used != {"updated_since"} or needs_posts or not (is_sorted or self.columns(order).keys() == {"id"}):
             return super().filtered_ids(filters, order, start=start, stop=stop)
         keys = filters.filter_by_column(self.sort_keys_in_order(order), "sort_key__updated_at")
         if not is_sorted and stop <= SORT_LIMIT and (collected := collect_and_sort(keys, start=start, stop=stop)):
@@ -316,6 +319,7 @@ class PostViewSet(PostListing, CommentActions):
 
     request: APIRequest
     model = Post
+    record_list = "suggestion"
     serializer_class = PostSerializer
     filterset_class = ForumPostFilters
     ordering_fields = ("id", "created_at", "updated_at")
@@ -442,6 +446,7 @@ class TaskViewSet(PostListing, JSONViewSet):
 
     areas = ("posts",)
     has_tasks = True
+    record_list = "task"
     serializer_class = PostSerializer
     filterset_class = TaskFilters
     ordering_fields = ("id", "created_at", "updated_at", "scheduled_at", "completed_at")

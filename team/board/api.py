@@ -87,6 +87,7 @@ class BoardViewSet(TeamViewSet):
             if name not in self.common_keys:
                 parameters.setlist(name, [str(value) for value in values])
         query = BoardQuery.read(LISTS["deal"], parameters, account=self.account, user=self.request.user)
+        self.check_scopes(query.related_areas)
         if len(parameters.get("q", "").strip()) > MAX_QUERY_LENGTH:
             # The pages cut the text instead.
             message = "is too long (maximum is {maximum} characters)"

@@ -262,6 +262,12 @@ class ListQuery:
         return [condition for condition in self.conditions if not (condition.target.group or condition.target.relation)]
 
     @property
+    def related_areas(self) -> list[str]:
+        """The areas of tokens with the related rows of the conditions."""
+        relations = {relation for condition in self.conditions if (relation := condition.target.relation) is not None}
+        return sorted({area for relation in relations for area in registry[relation.resource].viewset.areas})
+
+    @property
     def link_conditions(self) -> list[Condition]:
         """The conditions that name another row."""
         links = [condition for condition in self.conditions if condition.field.type in LINKS]

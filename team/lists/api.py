@@ -16,7 +16,7 @@ from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsTeam
 from core.api.fields import BooleanField, ChoiceField, IntegerField, TextField
 from core.api.filters import ListFilters, WireFilter
-from core.api.lists import Paged
+from core.api.lists import ConditionListing, Paged
 from core.api.serializers import ResourceSerializer
 from core.db.ordering import MAX_POSITION
 from core.db.time_limit import TooSlow
@@ -24,8 +24,8 @@ from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
 from core.openapi.operations import LIMITS, QUERY_PARAMETERS, RESPONSES, SHAPES, Shape
 from core.openapi.values import NAME, NUMBER, array_of, object_of, one_of
+from core.registry import registry
 from core.rows.declared import FieldType
-from crm.resources.api.fields import TOO_SLOW
 from team.list_queries.sums import ColumnSum, read_sums
 from team.lists.saved_views import MAX_SHARED_VIEWS, MAX_VIEWS_OF_USER, SavedView, SavedViewQuerySet, read_api_list
 from team.menu.api import TeamViewSet
@@ -122,6 +122,7 @@ class SumsViewSet(TeamViewSet):
         for name in self.common_keys & parameters.keys():
             del parameters[name]
         query = read_api_list(self.resource, parameters, self.account, request.user)
+        self.check_scopes(query.related_areas)
         unknown = [error.field for error in query.errors if error.code == "unknown"]
         known = [name for name in parameters if name not in unknown]
         # A condition may have several values.
@@ -133,7 +134,8 @@ class SumsViewSet(TeamViewSet):
         try:
             sums = read_sums(query, fields)
         except TooSlow:
-            raise FieldError("sums", TOO_SLOW, "too_slow") from None
+            viewset = cast(type[ConditionListing], registry[self.resource].viewset)
+            raise viewset.too_slow("sums") from None
         return Response({name: self.represent(found) for name, found in sums.items()})
 
     def represent(self, row: ColumnSum) -> dict[str, Any]:

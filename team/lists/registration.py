@@ -2,9 +2,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.erasure.personal_data import register as register_personal_data
+from core.api.conditions import register_reader
 from core.pages.navigation import register, register_panel
 from core.registry import newest_id, registry
-from crm.resources.api.fields import register_reader
 from team.lists.pages.list import render_table_link
 from team.lists.saved_views import read_api_list
 from team.menu.pages import main_entry

@@ -1,6 +1,6 @@
 """The bases of the views of clients, contacts, contact lists and deals in the Account API (JSON), and writes by pages and imports."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar, cast
 
 from django.http import HttpResponse
@@ -11,12 +11,10 @@ from accounts.hosts.api import APIRequest
 from accounts.tags.api import TAGS
 from accounts.users.models import User
 from core.api.fields import MAX_NAME_LENGTH, MISSING, BooleanField, to_list, to_object
-from core.api.filters import ListFilters
-from core.api.lists import SORT_LIMIT, TOO_MANY_TO_SORT, Listing, TooManyToSort
+from core.api.lists import ConditionListing, Listing
 from core.api.resources import ResourceViewSet
 from core.api.serializers import ResourceSerializer, declared_fields
 from core.api.views import NOT_SETTABLE, REPEATED, nest_errors, not_settable_errors
-from core.db.time_limit import TooSlow
 from core.db.transactions import in_transaction
 from core.errors import ConcurrentUpdate, FieldError, FieldErrors
 from core.http.errors import envelope
@@ -26,7 +24,6 @@ from core.openapi.schema import JSONOperationSchema
 from core.openapi.values import NAME, JSONSchema, array_of, object_of, required_fields
 from core.registry import registry
 from core.rows.trash import TrashableQuerySet
-from core.search.queries import search, search_transaction
 from crm.fields.catalogue import defined_name
 from crm.resources.api import fields
 from crm.resources.models import MAX_EXTERNAL_IDS, CRMResource, ExternallyIdentified, normalize_value
@@ -185,54 +182,10 @@ class BulkViewSet(CRMViewSet):
         return None
 
 
-class ExternallyIdentifiedViewSet(BulkViewSet):
+class ExternallyIdentifiedViewSet(ConditionListing, BulkViewSet):
     """The base of the views of resources with external ids. Their lists have conditions on fields."""
 
     model: type[ExternallyIdentified]
-    filterset_class: type[fields.ConditionFilters]
-    # The names of the further parameters of the request.
-    further_names: Collection[str] = ()
-
-    def read_filters(self) -> ListFilters:
-        filters = cast(fields.ConditionFilters, super().read_filters())
-        filters.read_further(self.key, user=self.request.user, ignored=self.common_keys)
-        self.further_names = filters.further_names
-        return filters
-
-    def ignore_parameters(self, known: Collection[str]) -> dict[str, FieldError]:
-        """Accept the conditions too. A list may have several conditions on one field."""
-        errors = super().ignore_parameters(known)
-        self.ignored_parameters = [name for name in self.ignored_parameters if name not in self.further_names]
-        errors = {name: error for name, error in errors.items() if name not in self.further_names}
-        for name in ("sort", "view"):
-            if name in self.further_names and len(self.parameters.getlist(name)) > 1:
-                errors[name] = FieldError(name, REPEATED)
-        return errors
-
-    def ids(self, filters: ListFilters | None, order: str | None, *, start: int, stop: int) -> list[int]:
-        further = filters.further if isinstance(filters, fields.ConditionFilters) else None
-        by_further = further is not None and not order and bool(further.sort)
-        try:
-            if filters is not None and further is not None and by_further and not further.has_index:
-                return self.sorted_ids(filters, further, start=start, stop=stop)
-            return super().ids(filters, further.sort if further and by_further else order, start=start, stop=stop)
-        except TooManyToSort:
-            raise FieldError("sort", TOO_MANY_TO_SORT, "too_many", {"most": f"{SORT_LIMIT:,}"}) from None
-        except TooSlow:
-            names = [name for name in self.further_names if name != "sort"]
-            raise FieldErrors(FieldError(name, fields.TOO_SLOW, "too_slow") for name in names) from None
-
-    def sorted_ids(self, filters: ListFilters, further: fields.FurtherFilters, *, start: int, stop: int) -> list[int]:
-        """Return the ids in the order of the parameter `sort`, which has no index. Raise TooManyToSort."""
-        text = filters.search_text
-        with search_transaction(self.account.id, text or "", is_limited=True) as query:
-            rows = filters.qs
-            if text is None:
-                ids, _number = further.sorted_ids(rows, filters.rows_for_estimate, start=start, stop=stop)
-                return ids
-            found = search(rows, query, list_rows=self.unlimited.get_list_queryset(), ranked=False)
-            rows = self.get_list_queryset().filter(id__in=found).order_by(*further.order_by())
-            return [*rows.values_list("id", flat=True)[start:stop]]
 
     def upsert(self, request: APIRequest) -> HttpResponse:
         """Update the row that has the external ids of the query, or create a row with them."""

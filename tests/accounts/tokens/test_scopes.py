@@ -31,6 +31,11 @@ FIND = "/app/find.json?q=ann"
         (["read", "clients"], "POST", "/app/deals.json", ["write", "deals"]),
         (["read", "clients"], "GET", "/app/posts.json", ["posts"]),
         (["read", "clients"], "GET", FIND, ["posts", "deals"]),
+        # Conditions on related rows need the scope of these rows.
+        (["read", "posts"], "GET", "/app/tasks.json?closed=true&title__contains=a", []),
+        (["read", "posts"], "GET", "/app/tasks.json?or1.client.email=a&or2.closed=true", ["clients"]),
+        (["read", "clients"], "GET", "/app/clients/sums.json?open_deals.name=a", ["deals"]),
+        (["read", "deals"], "GET", "/app/deals/board.json?contact.name=a", ["clients"]),
         # Every program may need the names of statuses and the currency.
         (["read", "clients"], "GET", "/app/statuses.json", []),
         (["read", "clients"], "GET", "/app/account.json", []),

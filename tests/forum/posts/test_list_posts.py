@@ -32,14 +32,14 @@ def test_it_works(acme):
 def test_it_rejects_unknown_and_invalid_parameters(acme):
     known = (
         "page, per_page, order, updated_since, q, tag, client_id, contact_id, deal_id, responsible_id, user_id, "
-        "status_id, response_user_id, forum_id, category_id, duplicate_from_id"
+        "status_id, response_user_id, forum_id, category_id, duplicate_from_id, duplicate_from_id__empty"
     )
     assert_refused(
-        acme.json().get(f"{PATH}?closed=true&order=name", headers={"Prefer": "handling=strict"}),
+        acme.json().get(f"{PATH}?colour=red&order=name", headers={"Prefer": "handling=strict"}),
         422,
         "validation_failed",
         {
-            "closed": [f"is not one of the parameters {known}"],
+            "colour": [f"is not one of the parameters {known}"],
             "order": ["is not one of id, -id, created_at, -created_at, updated_at, -updated_at"],
         },
     )

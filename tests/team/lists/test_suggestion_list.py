@@ -1,8 +1,11 @@
 """The table of the suggestions of all forums, for the team."""
 
 import pytest
+from django.db import connection
 
+from tests.support.assertions import read
 from tests.support.factories import make_category, make_forum, make_post, make_saved_view, make_task
+from tests.support.queries import capture_queries
 from tests.support.reading import statements
 from tests.support.record_lists import filter_chips, read_record_list
 from tests.support.team import row_names
@@ -20,6 +23,7 @@ def suggestions(acme):
     make_post(acme.bob, "Faster search", tags=["speed", "ui"], responsible_id=acme.bob.id, kind="error")
     make_post(acme.carol, "Old idea", closed=True)
     make_post(acme.carol, "Louder fan", forum_id=second.id, additional_fields={"size": "XL"})
+    make_post(acme.carol, "Dark", tags=["ui"]).merge_into(acme.account.posts.get(title="Dark theme"), by=acme.bob)
     make_task(acme.bob, "A task")
     return {"status": status.id, "category": other.id, "second": second.id, "carol": acme.carol.id}
 
@@ -71,3 +75,104 @@ def test_the_table_is_for_the_team(acme, suggestions):
     acme.page(acme.carol).get(PATH, status=403)
     assert "/app/suggestions/list?" in acme.page(acme.bob).get("/app/suggestions").text
     assert "/app/suggestions/list?" not in acme.page(acme.carol).get("/app/suggestions").text
+
+
+# posts.json
+
+
+def titles(acme, query: str) -> list[str]:
+    response = acme.json().get(f"/app/posts.json?{query}")
+    assert "x-ignored-parameters" not in response.headers
+    return [row["title"] for row in read(response)]
+
+
+MORE_FILTERS = [
+    ("created_at=today&votes_cache__after=1", "Dark theme"),
+    ("tags__empty=true&order=-id", "Louder fan, Old idea"),
+    ("kind__none=error&order=updated_at&closed=false", "Louder fan, Dark theme"),
+    ("sort=-votes_cache&per_page=1", "Dark theme"),
+    ("updated_since=2020-01-01T00:00:00Z&order=updated_at&title__contains=fa", "Faster search, Louder fan"),
+    ("q=fan&sort=title&category_id={category}", "Louder fan"),
+    ("content__contains=x", ""),
+    ("tag=unknown&sort=title", ""),
+]
+
+
+def test_the_api_accepts_the_conditions_of_the_table(acme, suggestions):
+    for query, expected in FILTERS + MORE_FILTERS:
+        # The table has no duplicates.
+        found = titles(acme, query.format(**suggestions) + "&duplicate_from_id__empty=true")
+        assert ", ".join(found) == expected, query
+    view = make_saved_view(acme.bob, resource="suggestion", query="tags=ui&sort=-title")
+    assert titles(acme, f"view={view.id}&closed=false") == ["Faster search", "Dark theme"]
+    # Conditions and views say nothing about duplicates.
+    assert titles(acme, f"view={view.id}") == ["Faster search", "Dark theme", "Dark"]
+    assert titles(acme, "title__contains=dark&duplicate_from_id__empty=false") == ["Dark"]
+    # The links repeat all values of a condition.
+    response = acme.json().get("/app/posts.json?tags__any=speed&tags__any=ui&per_page=1&sort=title&x=1")
+    path = "acme.example.test/app/posts.json?tags__any=speed&tags__any=ui&per_page=1&sort=title"
+    assert response.headers["link"] == f'<http://{path}&page=1>; rel="first", <http://{path}&page=2>; rel="next"'
+    # Unknown parameters are ignored.
+    response = acme.json().get("/app/posts.json?titel=x&columns=title&city=x&no_task=true&tags=speed")
+    assert [row["title"] for row in read(response)] == ["Faster search"]
+    assert response.headers["x-ignored-parameters"] == "titel,columns,city,no_task"
+
+
+def test_the_api_rejects_wrong_conditions(acme, other, suggestions):
+    gone = "was deleted, or is not shared with you"
+    foreign = make_saved_view(other.mallory, resource="suggestion", shared=True)
+    private = make_saved_view(acme.alice, resource="suggestion", query="tags=ui")
+    of_tasks = make_saved_view(acme.bob, resource="task")
+    for query, field, rule in (
+        ("votes_cache__after=x", "votes_cache__after", "is not a number"),
+        ("created_at=someday", "created_at", "is not a date such as 2026-01-31, or a period such as last_7_days"),
+        ("sort=name", "sort", "is not a column by which the list can be ordered"),
+        ("sort=id&sort=id", "sort", "is given more than once"),
+        ("sort=title&order=id", "sort", "can't be given together with order, which has the same meaning"),
+        *((f"view={view.id}", "view", gone) for view in (foreign, private, of_tasks)),
+    ):
+        response = acme.json().get(f"/app/posts.json?{query}")
+        assert (response.status_code, read(response)["errors"]) == (422, {field: [rule]}), query
+    response = acme.json().get("/app/posts.json?titel=x&title=x", headers={"Prefer": "handling=strict"})
+    assert list(read(response)["errors"]) == ["titel"]
+
+
+def test_the_api_hides_other_accounts(acme, other, suggestions):
+    # The accounts have different rows with the same ids, except for this one.
+    status = other.account.statuses.create(id=9999, kind="post", code="hot", name="Hot")
+    make_post(other.mallory, "Foreign", tags=["ui"], status=status)
+    assert titles(acme, "tags__any=ui&tags__any=foreign&sort=id") == ["Dark theme", "Faster search", "Dark"]
+    for query in ("status_id__any=9999", "title=foreign", "or1.status_id=9999&or2.title__contains=foreign"):
+        assert titles(acme, query) == [], query
+
+
+def test_the_api_names_the_filters_that_have_an_index(acme, suggestions, monkeypatch):
+    def sleep(*args: object, **kwargs: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_sleep(1)")
+
+    monkeypatch.setattr("core.search.queries.TIME_LIMIT_MS", 1)
+    for module in ("core.api.lists", "team.list_queries.queries"):
+        monkeypatch.setattr(f"{module}.collect_and_sort", sleep)
+    rule = "takes too long, because too many rows would have to be compared: add a search, or one of the filters "
+    of_posts, of_tasks = "category_id, forum_id, status_id, ", "status_id, "
+    for path, filters, name in (
+        ("posts.json?title__contains=x&sort=-created_at", of_posts, "title__contains"),
+        ("tasks.json?title__contains=x&sort=title", of_tasks, "title__contains"),
+        ("tasks.json?closed=false&sort=title", of_tasks, "sort"),
+    ):
+        response = acme.json().get(f"/app/{path}")
+        errors = {name: [f"{rule}{filters}responsible_id, user_id, tags"]}
+        assert (response.status_code, read(response)["errors"]) == (422, errors)
+
+
+def test_the_number_of_statements_of_the_api(acme, suggestions):
+    view = make_saved_view(acme.bob, resource="suggestion", query="tags=ui&sort=id")
+    bob = acme.json()
+    bob.get("/app/posts.json")
+    for path in ("posts", "tasks"):
+        for query, number in (("", 3), ("sort=id", 3), ("title=x", 4), ("foo=1", 3)):
+            response, queries = capture_queries(lambda path=path, query=query: bob.get(f"/app/{path}.json?{query}"))
+            assert (response.status_code, len(queries)) == (200, number), (path, query, queries)
+    _response, queries = capture_queries(lambda: bob.get(f"/app/posts.json?view={view.id}"))
+    assert len(queries) == 7, queries

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from tests.support.assertions import read
 from tests.support.factories import make_client, make_contact, make_deal, make_post, make_saved_view, make_task
 from tests.support.reading import statements
 from tests.support.record_lists import choose_filter, read_record_list
@@ -37,7 +38,7 @@ FILTERS = {
     "client_id={client}": "Later",
     "contact_id={contact}": "Someday",
     "deal_id={deal}": "Soon",
-    "responsible_id=me": "Soon",
+    "responsible_id__any=me": "Soon",
     "scheduled_at__after={day}": "Later",
     "scheduled_at__before={day}&closed=false": "Soon",
     "scheduled_at__empty=true": "Someday",
@@ -94,3 +95,44 @@ def test_agents_see_their_own_tasks(acme, tasks):
     page = acme.page(acme.bob).get(f"{PATH}?closed=false&columns=client_id,deal_id")
     assert row_names(page) == ["Soon"]
     assert "Roof" not in page
+
+
+# tasks.json
+
+
+def titles(acme, query: str) -> str:
+    response = acme.json().get(f"/app/tasks.json?{query}")
+    assert "x-ignored-parameters" not in response.headers
+    return " ".join(row["title"] for row in read(response))
+
+
+MORE_FILTERS = {
+    "client.name=adler": "Later",
+    "or1.closed=true&or2.client.name__contains=adl": "Finished Later",
+    "scheduled_at=next_30_days": "Soon Later",
+    "tags__none=vip&closed=false": "Soon Someday",
+    "deal_id__any={deal}&deal_id__any=0": "Soon",
+    "sort=-title&closed=false": "Soon Someday Later",
+    # The declared parameters keep their meaning.
+    "order=id&scheduled_at__empty=false": "Later Soon Finished",
+    "updated_since=2020-01-01T00:00:00Z&title__contains=e": "Finished Later Someday",
+}
+
+
+def test_the_api_accepts_the_conditions_of_the_table(acme, tasks):
+    for query, expected in (FILTERS | MORE_FILTERS).items():
+        # The order of the table without the parameter, unless a search is ordered by rank.
+        has_order = "sort=" in query or "order=" in query or query.startswith("q=")
+        query = query.format(**tasks) + ("" if has_order else "&sort=scheduled_at")
+        assert titles(acme, query) == expected, query
+    view = make_saved_view(acme.bob, resource="task", query=f"client_id={tasks['client']}")
+    assert titles(acme, f"view={view.id}") == "Later"
+
+
+def test_the_api_hides_tasks_and_clients_from_agents(acme, tasks):
+    acme.account.change(agents_see="own")
+    view = make_saved_view(acme.alice, resource="task", query="sort=scheduled_at&closed=false", shared=True)
+    for query in (f"view={view.id}", "sort=title", "sort=-updated_at", "title__contains=oo", "tags__none=x&order=id"):
+        assert titles(acme, query) == "Soon", query
+    acme.account.posts.filter(title="Soon").update(client_id=tasks["client"])
+    assert titles(acme, "client.name__contains=adl") == ""
