@@ -1,4 +1,5 @@
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 from django.utils.translation import gettext
@@ -23,5 +24,5 @@ def file_path(file: Mapping[str, Any]) -> str:
 def file_size(size: int) -> str:
     """Return a number of bytes for people."""
     if size < 1_000_000:
-        return gettext("%(n)s kB") % {"n": number_text(max(1, round(size / 1000)))}
+        return gettext("%(n)s kB") % {"n": number_text(ceil(size / 1000))}
     return gettext("%(n)s MB") % {"n": number_text(size / 1_000_000, 1)}

@@ -43,7 +43,7 @@ def test_it_works(acme):
     acme.account.files_quota = picture.size
     acme.account.save(update_fields=["files_quota"])
     page = acme.page(acme.alice).get("/app/account").click("Archive")
-    assert "0.0 MB, in the folder files" in page
+    assert "4 kB, in the folder files" in page
     response = page.forms["archive"].submit("do")
     assert "Waiting" in response.follow()
     # A second click leads to the same archive.
