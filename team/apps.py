@@ -57,6 +57,7 @@ class Team(rooms.Room):
         "columns": _("columns"),
         "to": _("last month"),
         "step": _("step"),
+        "reports": _("reports"),
         "reason": _("reason"),
         "merge": _("merge"),
         "merged_client": _("other client"),

@@ -82,6 +82,8 @@ OF_ALL_ROWS = {
     "AttachmentViewSet",
     "BackersViewSet",
     "ChangeViewSet",
+    "DashboardViewSet",
+    "ExamplesViewSet",
     "FindViewSet",
     "HomeViewSet",
     "ImportViewSet",
