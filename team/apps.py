@@ -58,6 +58,7 @@ class Team(rooms.Room):
         "from": _("first month"),
         "to": _("last month"),
         "step": _("step"),
+        "reports": _("reports"),
         "reason": _("reason"),
         "merge": _("merge"),
         "merged_client": _("other client"),

@@ -2,4 +2,4 @@
 
 from core.rooms import import_models
 
-import_models("team", "lists.saved_views", "merges.merged_rows")
+import_models("team", "lists.saved_views", "merges.merged_rows", "imports.faults", "imports.keys")

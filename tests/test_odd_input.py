@@ -175,12 +175,14 @@ def test_odd_values_in_forms(filled_forum, alice):
     for path, fields in filled_forum.forms:
         kept = [(name, value) for name, value in fields if name in KEPT]
         odd = [(name, odd_value(path, name)) for name, _ in fields if name not in KEPT]
-        assert_answered(send(alice, path, kept))
-        assert_answered(send(alice, path, kept + odd))
-        assert_answered(send(alice, path, [*fields, *odd], **{"HX-Request": "true"}))
+        bodies = [kept, [*kept, *odd]]
         for number, (name, value) in enumerate(dict(odd).items()):
             others = [(other_name, value) for other_name, value in fields if other_name != name]
-            assert_answered(send(alice, path, [*others, (name, value if number % 2 else "")]), name)
+            bodies.append([*others, (name, value if number % 2 else "")])
+        # Forms with few fields have equal bodies.
+        for body in dict.fromkeys(map(tuple, bodies)):
+            assert_answered(send(alice, path, body), str(body)[:500])
+        assert_answered(send(alice, path, [*fields, *odd], **{"HX-Request": "true"}))
 
 
 def test_odd_values_outside_of_forms(filled_forum, alice):

@@ -41,7 +41,6 @@ FOR_ANYONE = {
     "app/start/code",
     "app/start/approve",
     "app/sign-up",
-    "app/sign-up/finish",
     "app/invitation",
     "app/password",
     "app/password/sent",

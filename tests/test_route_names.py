@@ -26,7 +26,6 @@ MODULES_WITH_PATHS = {
 # A page for a browser, and a document for a program.
 ROUTES_OF_TWO_FORMATS = {"forum-home", "forum-category"}
 ROUTES_WITHOUT_USES = {
-    "accounts-sign-up-finish": "e-mails of former sign-ups have links to it",
     "forum-robots": "robots request it at this fixed path",
     "forum-favicon": "browsers request it at this fixed path",
     "forum-sitemap": "search engines request it at this fixed path",

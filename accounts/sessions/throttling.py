@@ -134,7 +134,6 @@ class Way(StrEnum):
     PASSWORD = "password"  # noqa: S105  # the name of a way
     CODE = "code"
     PASSWORD_LINK = "password_link"  # noqa: S105  # the name of a way
-    SIGN_UP = "sign_up"
     NEW_ACCOUNT = "new_account"
     INVITATION = "invitation"
     HANDOVER = "handover"

@@ -17,8 +17,8 @@ from core.pages.formatting import time_text
 if TYPE_CHECKING:
     from accounts.tokens.models import APIToken
 
-# The purposes of the links to set a password, and to sign up.
-PASSWORD, SIGN_UP = "password", "sign-up"
+# The purpose of the links to set a password.
+PASSWORD = "password"  # noqa: S105  # the name of a purpose
 
 
 def email_user(user: User, template: str, request: PageRequest, *, to: str = "", **options: Any) -> None:

@@ -16,7 +16,6 @@ urlpatterns = [
     path("app/sign-out", sign_in.SignOut.as_view(), name="accounts-sign-out"),
     path("app/language", sign_in.ChangeLanguage.as_view(), name="accounts-language"),
     path("app/sign-up", email_links.SignUp.as_view(), name="accounts-sign-up"),
-    path("app/sign-up/finish", email_links.SignUpFinish.as_view(), name="accounts-sign-up-finish"),
     path("app/invitation", email_links.AcceptInvitation.as_view(), name="accounts-invitation"),
     path("app/password", email_links.PasswordReset.as_view(), name="accounts-password"),
     path("app/password/sent", password_sent, name="accounts-password-sent"),

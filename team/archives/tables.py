@@ -172,6 +172,16 @@ TABLES: dict[str, ArchivedTable] = {
     "contact_lists": ArchivedTable("crm.ContactList"),
     "clients": ArchivedTable("crm.Client", late=("contact_id", "trashed_contact_id")),
     **plain(contacts="crm.Contact", contact_list_memberships="crm.ContactListMembership", deals="crm.Deal"),
+    # The keys that the team has dismissed. An import computes the others.
+    **{
+        f"{resource}_keys": ArchivedTable(
+            f"team.{resource.capitalize()}Key",
+            {DERIVED: "is_shared is_dismissed"},
+            values={"is_shared": True, "is_dismissed": True},
+            where="row.is_shared AND row.is_dismissed",
+        )
+        for resource in ("client", "contact")
+    },
     **plain(deal_stages="crm.DealStage", notes="crm.Note", user_links="crm.UserLink"),
     "posts": ArchivedTable(
         "forum.Post",
@@ -223,7 +233,7 @@ LEFT_OUT: dict[str, str] = {
     "each installation has its own": "accounts_auditentry",
     DERIVED: "accounts_tagcount core_staleword core_word crm_clientexternalid crm_clientlastchange crm_contactexternalid"
     " crm_contactlastchange crm_contactlistcount crm_dealcount crm_dealexternalid crm_deallastchange forum_facetcount"
-    " forum_postsortkey team_clientkey team_contactkey team_clientrevenue team_clientsummary team_contactsummary team_dealsummary team_postbacker"
+    " forum_postsortkey team_clientrevenue team_clientsummary team_contactsummary team_dealsummary team_postbacker"
     " team_postrevenue",
     "`host` in forums.jsonl has the address of each forum": "accounts_host",
     "`last_id` in the manifest has the highest id": "counter",

@@ -75,10 +75,18 @@ def value_in(row: ValuesRow, field: Field) -> Any:
     return field.read_stored((row["additional_fields"] or {}).get(field.key)) if field.key else row[field.name]
 
 
-def cells_of(row: ValuesRow, fields: Iterable[Field], names: Names, currency: str, *, edit_route: str) -> list[Cell]:
+def cells_of(
+    row: ValuesRow,
+    fields: Iterable[Field],
+    names: Names,
+    currency: str,
+    *,
+    edit_route: str,
+    max_length: int = MAX_CELL_LENGTH,
+) -> list[Cell]:
     """Return the cells of a row, each with the path of its form if there is a route for it. `currency` is that of the account."""
     path = path_with_id(edit_route, row["id"]) if edit_route else ""
-    cells = [cell_of(row, field, names, currency) for field in fields]
+    cells = [cell_of(row, field, names, currency, max_length) for field in fields]
     for cell in cells:
         if path and not cell.field.read_only:
             cell.edit_path = path + edit_query(cell.field.name)
@@ -91,7 +99,7 @@ def edit_query(field: str) -> str:
     return "?" + urlencode({"field": field})
 
 
-def cell_of(row: ValuesRow, field: Field, names: Names, currency: str) -> Cell:
+def cell_of(row: ValuesRow, field: Field, names: Names, currency: str, max_length: int) -> Cell:
     """Return the cell for a row of `values`. `currency` is that of the account."""
     value = value_in(row, field)
     if value is None or value == "":
@@ -111,7 +119,7 @@ def cell_of(row: ValuesRow, field: Field, names: Names, currency: str) -> Cell:
         return Cell(field, items=tuple(map(str, value)))
     href = href_of(field, value) if field.type in (FieldType.EMAIL, FieldType.LINK) else ""
     late = isinstance(value, date) and is_late(row, field, value)
-    return Cell(field, text=as_text(value, field, row, currency)[:MAX_CELL_LENGTH], href=href, is_late=late)
+    return Cell(field, text=as_text(value, field, row, currency)[:max_length], href=href, is_late=late)
 
 
 def currency_in(row: ValuesRow, field: Field, currency: str) -> str:

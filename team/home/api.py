@@ -3,11 +3,14 @@
 from decimal import Decimal
 
 from django.http import HttpResponse
+from django.urls import reverse
 from django.utils.translation import override
 from rest_framework.response import Response
 
 from accounts.hosts.api import APIRequest
+from accounts.roles.permissions import IsAdmin
 from core.api.serializers import format_time
+from core.db.transactions import in_transaction
 from core.errors import FieldErrors
 from core.openapi.operations import LIMITS, RESPONSES
 from core.openapi.values import (
@@ -27,6 +30,8 @@ from core.openapi.values import (
 from forum.forums.models import Forum
 from forum.notifications.texts import path_of, title_of
 from team.goals.models import Goal, Progress, Won
+from team.home.examples import KINDS, add_examples, remove_examples
+from team.home.first_steps import STEPS, first_steps
 from team.home.queries import BOX_SIZE, SOON_DAYS, Home, HomeDeal, Month
 from team.menu.api import TeamViewSet
 
@@ -96,6 +101,40 @@ def represent_progress(progress: Progress) -> dict[str, object]:
     return {name: getattr(goal, name) for name in names} | {"done": done or Decimal(0)}
 
 
+class FirstStepsViewSet(TeamViewSet):
+    areas = ("settings",)
+
+    def retrieve(self, request: APIRequest) -> HttpResponse:
+        """Return the first steps that Home shows to the user."""
+        if errors := self.ignore_parameters([]):
+            raise FieldErrors(errors.values())
+        with override("en"):
+            steps = [
+                {
+                    "name": step.name,
+                    "label": str(step.label),
+                    "done": step.is_done,
+                    "url": self.base_url + reverse(step.route),
+                }
+                for step in first_steps(self.account, request.user)
+            ]
+        return Response({"first_steps": steps, "has_examples": bool(self.account.examples)})
+
+
+class ExamplesViewSet(TeamViewSet):
+    permission_classes = [IsAdmin]
+
+    def create(self, request: APIRequest) -> HttpResponse:
+        self.check()
+        added = in_transaction(lambda: add_examples(self.account, request.user))
+        ids = {KINDS[key]: [int(id) for id in rows] for key, rows in added.items()}
+        return Response(ids, status=201)
+
+    def destroy(self, request: APIRequest) -> HttpResponse:
+        self.check()
+        return Response({"kept": in_transaction(lambda: remove_examples(self.account, request.user))})
+
+
 # The OpenAPI document, as far as views and serializers do not tell it
 LIMITS |= {"BOX_SIZE": BOX_SIZE, "SOON_DAYS": SOON_DAYS}
 
@@ -134,3 +173,9 @@ RESPONSES["read_home"] = object_of(
     suggestions=array_of(object_of(id=ID, title=NAME, votes=COUNT, created_at=TIME), maxItems=BOX_SIZE),
     month=or_null(MONTH),
 )
+FIRST_STEP = object_of(
+    name=one_of([step.name for step in STEPS]), label=NAME, done=BOOLEAN, url={"type": "string", "format": "uri"}
+)
+RESPONSES["read_first_steps"] = object_of(first_steps=array_of(FIRST_STEP, maxItems=len(STEPS)), has_examples=BOOLEAN)
+RESPONSES["create_examples"] = object_of({relation: array_of(ID) for relation in KINDS.values()})
+RESPONSES["delete_examples"] = object_of(kept=array_of(NAME))

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import override
 
 from accounts.account.models import Account
+from accounts.audit.models import record
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.errors import Conflict
@@ -29,8 +30,8 @@ KINDS: dict[str, str] = {"post": "posts", "deal": "deals", "contact": "contacts"
 Stored = dict[str, dict[str, str]]
 
 
-def add_examples(account: Account, user: User) -> None:
-    """Add the examples in the language of the account. Raise Conflict if they exist. Call this in a transaction."""
+def add_examples(account: Account, user: User) -> Stored:
+    """Add the examples in the language of the account, and return them. Raise Conflict if they exist. Call this in a transaction."""
     lock(account)
     if account.examples:
         raise Conflict(_("The examples are there already"))
@@ -40,6 +41,8 @@ def add_examples(account: Account, user: User) -> None:
     for row in rows:
         stored[key_of(row)][str(row.id)] = row.updated_at.isoformat()
     save(account, stored)
+    record(account.id, "examples.created", by=user)
+    return stored
 
 
 def make_examples(account: Account, user: User) -> Iterator[Any]:
@@ -80,8 +83,13 @@ def make_examples(account: Account, user: User) -> Iterator[Any]:
 
 
 def remove_examples(account: Account, user: User) -> list[str]:
-    """Move the examples to the trash. Return the names of those that stay, because the team has changed them or linked something."""
+    """Move the examples to the trash. Return the names of those that stay, because the team has changed them or linked something.
+
+    Raise Conflict if there are none. Call this in a transaction.
+    """
     lock(account)
+    if not account.examples:
+        raise Conflict(_("There are no examples"))
     kept = []
     for key, relation in KINDS.items():
         stored: dict[str, str] = account.examples.get(key, {})
@@ -92,6 +100,7 @@ def remove_examples(account: Account, user: User) -> list[str]:
             else:
                 row.trash(by=user)
     save(account, {})
+    record(account.id, "examples.deleted", by=user)
     return kept
 
 

@@ -2,11 +2,13 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from accounts.audit import actions as audit
 from core.pages.navigation import MenuEntry, register, register_start_page
 from team.menu.pages import is_team_of_site
 
 HOME = pgettext_lazy("menu", "Home")
 
+audit.register("examples", _("Examples"), "created", "deleted")
 register("main", MenuEntry("home", HOME, "team-home", order=5, shortcut="g h", is_shown=is_team_of_site))
 register_start_page("home", HOME, "team-home")
 register_start_page("suggestions", _("Suggestions"), settings.HOME_URL)

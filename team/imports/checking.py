@@ -1,6 +1,5 @@
 """The preview and the check of an import: what its lines would create and change, counted and with the first entries of each kind."""
 
-import hashlib
 import secrets
 from collections import Counter
 from collections.abc import Mapping, Set
@@ -60,10 +59,6 @@ def find_missing_rows(rows_by_kind: Mapping[RowKind, QuerySet[Any]], keys: Query
         first = [{"id": id, "name": text} for id, text in others.values_list("id", name)[:MAX_SHOWN_MISSING]]
         missing[str(kind)] = {"number": others.count(), "first": first}
     return missing
-
-
-def row_key(key: str) -> str:
-    return hashlib.sha256(key.encode()).hexdigest()[:32]
 
 
 def describe(outcome: PartOutcome) -> dict[str, Any]:

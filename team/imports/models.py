@@ -18,10 +18,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, Self, cast
 
-from django.db import connection, models, transaction
+from django.db import models, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone, translation
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
@@ -46,11 +45,11 @@ from team.imports.checking import (
     find_missing_rows,
     find_similar_rows,
     new_check,
-    row_key,
 )
+from team.imports.faults import ImportFault, record_faults, stored_error, text_of
+from team.imports.keys import ImportKey, record_keys
 from team.imports.parts import ImportPart, writer_of
 from team.imports.writing import PartOutcome, define_field
-from team.spreadsheets.errors import SpreadsheetError
 from team.spreadsheets.reading import convert, detect
 from team.spreadsheets.sheets import Sheet, SheetRow, read_rows
 
@@ -353,10 +352,10 @@ class Import(Batch):
             outcome = self.write_lines(plan, lines, user)
             similar = find_similar_rows(self.account, user, outcome, room=MAX_SIMILAR - len(check["similar"]))
             transaction.set_rollback(True)
-        count_outcome(check, outcome, repeated=self.record_keys(outcome))
+        count_outcome(check, outcome, repeated=record_keys(self.account_id, self.id, outcome))
         check["similar"] += similar
         check["position"] += len(lines)
-        self.record_faults(outcome.faulty)
+        record_faults(self.account_id, self.id, outcome.faulty)
         if last is not None:
             check["offset"], check["line"] = last.end, last.number + 1
         check["is_done"] = len(lines) < self.part_size
@@ -368,38 +367,13 @@ class Import(Batch):
         self.save_progress("checked", "faults")
         return not check["is_done"]
 
-    def record_keys(self, outcome: PartOutcome) -> set[str]:
-        """Store the keys by which the lines are matched. Return those that an earlier line has."""
-        rows = {row.key: row for row in reversed([*outcome.linked, *outcome.rows]) if row.key}
-        counts = Counter(row.key for row in outcome.rows if row.key)
-        if not rows:
-            return set()
-        with connection.cursor() as cursor:
-            cursor.execute(
-                """
-                INSERT INTO team_importkey (account_id, import_id, key, kind, target)
-                SELECT %s, %s, key, kind, target
-                FROM unnest(%s::text[], %s::text[], %s::bigint[]) AS new (key, kind, target)
-                ON CONFLICT DO NOTHING RETURNING key
-                """,
-                [
-                    self.account_id,
-                    self.id,
-                    [row_key(key) for key in rows],
-                    [str(row.kind) for row in rows.values()],
-                    [None if row.result == RowResult.CREATED else row.row.id for row in rows.values()],
-                ],
-            )
-            inserted = {key for (key,) in cursor.fetchall()}
-        return {key for key, number in counts.items() if row_key(key) not in inserted or number > 1}
-
     def apply(self, user: User) -> bool:
         with language_of(user):
             plan = self.plan()
         lines, last = self.read_lines(plan, self.part_size)
         outcome = self.write_lines(plan, lines, user)
         self.batch_rows.record(self, outcome.recorded_rows())
-        self.record_faults(outcome.faulty)
+        record_faults(self.account_id, self.id, outcome.faulty)
         results = Counter(row.result for row in (*outcome.linked, *outcome.rows))
         self.created += results[RowResult.CREATED]
         self.changed += results[RowResult.CREATED] + results[RowResult.CHANGED]
@@ -419,19 +393,6 @@ class Import(Batch):
     @property
     def processed(self) -> int:
         return super().processed if self.is_undo else self.position
-
-    def record_faults(self, lines: Sequence[Line]) -> None:
-        if not lines:
-            return
-        ImportFault.objects.bulk_create(
-            ImportFault(
-                account_id=self.account_id,
-                import_id=self.id,
-                number=line.number,
-                faults=[{"column": fault.column, **stored_error(fault.error)} for fault in line.faults],
-            )
-            for line in lines
-        )
 
     # Starting
 
@@ -498,69 +459,9 @@ class ImportRow(BatchRow):
     batch = foreign_object(Import, "batch_id", related_name="batch_rows")
 
 
-class ImportFault(models.Model):
-    """The faults of a line."""
-
-    pk = models.CompositePrimaryKey("account_id", "import_id", "number")
-    account = models.ForeignKey(Account, models.CASCADE, related_name="+", db_index=False)
-    import_id = models.BigIntegerField()
-    # The number of the row in the file.
-    number = models.IntegerField()
-    # Objects with the heading of the column and the error (`stored_error`).
-    faults = models.JSONField()
-
-    @property
-    def shown(self) -> list[dict[str, str]]:
-        """The faults with the column, the field, the code and the message, in the active language."""
-        return [
-            {
-                **{name: fault[name] for name in ("column", "field", "code")},
-                "message": f"{fault['column']}: {text_of(fault)}" if fault["column"] else text_of(fault),
-            }
-            for fault in self.faults
-        ]
-
-
-class ImportKey(models.Model):
-    """A key by which a line of a checked file is matched, with the id of the row of the account, if there is one."""
-
-    pk = models.CompositePrimaryKey("account_id", "import_id", "key")
-    account = models.ForeignKey(Account, models.CASCADE, related_name="+", db_index=False)
-    import_id = models.BigIntegerField()
-    # The digest of the kind and the key.
-    key = models.CharField(max_length=255)
-    kind = models.CharField(max_length=255)
-    target = models.BigIntegerField(null=True)
-
-    class Meta:
-        indexes = [
-            models.Index(
-                fields=["account", "import_id", "kind", "target"],
-                name="import_key_of_row",
-                condition=Q(target__isnull=False),
-            )
-        ]
-
-
 def language_of(user: User) -> translation.override:
     """Activate the language of a user, for the labels of fields in the faults that a job finds."""
     return translation.override(user.language or user.account.language)
-
-
-def stored_error(error: FieldError) -> dict[str, Any]:
-    """Return an error as it is stored. Its message is translated when it is shown (`text_of`)."""
-    params = error.params or {}
-    with translation.override(None):
-        if any(isinstance(value, FieldErrors) for value in params.values()):
-            # The message has the text of another error.
-            return {"field": error.field, "code": error.code, "message": "{text}", "params": {"text": error.text}}
-        plain = {name: value if isinstance(value, int) else str(value) for name, value in params.items()}
-        return {"field": error.field, "code": error.code, "message": str(error.message), "params": plain}
-
-
-def text_of(stored: Mapping[str, Any]) -> str:
-    """Return the text of a stored error in the active language."""
-    return SpreadsheetError("", gettext(stored["message"]), stored["code"], stored["params"]).text
 
 
 # Jobs

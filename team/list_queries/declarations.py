@@ -119,6 +119,11 @@ class RecordList:
         return f"{self.row_route}-new"
 
     @property
+    def form_route(self) -> str:
+        """The route of the form for a row that has no page with its fields. The page of a contact list is its form."""
+        return self.row_route if self.resource == "contact_list" else f"{self.row_route}-edit"
+
+    @property
     def status_kind(self) -> str:
         """The kind of the statuses of the rows."""
         return "post" if self.resource == "suggestion" else self.resource

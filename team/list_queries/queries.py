@@ -10,9 +10,8 @@ from operator import or_
 from typing import Any, Self
 from urllib.parse import urlencode
 
-from django.db.models import Case, Exists, Expression, Model, OuterRef, Q, QuerySet, Subquery, Value, When
-from django.db.models.expressions import F, OrderBy, RawSQL
-from django.db.models.functions import Lower, NullIf
+from django.db.models import Exists, Expression, Model, OuterRef, Q, QuerySet
+from django.db.models.expressions import F, OrderBy
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -34,10 +33,11 @@ from crm.contacts.models import ContactListMembership
 from crm.deals.stage_history import StageFilter
 from crm.fields.catalogue import Field
 from crm.fields.condition_values import BOOLEANS, OUTCOME
-from crm.fields.conditions import MAX_CONDITIONS, SEVERAL, TEXTS, Condition, Operator, QueryPurpose, Target, find_target
+from crm.fields.conditions import MAX_CONDITIONS, SEVERAL, Condition, Operator, QueryPurpose, Target, find_target
 from crm.fields.relations import Relation
-from team.fields.names import LINKS, OF_FORUM, RECORDS, name_of_row, name_of_user
+from team.fields.names import LINKS
 from team.list_queries.declarations import LISTS, RecordList
+from team.list_queries.sorting import sort_expression
 from team.summaries.models import SUM_NAMES, revenue_of, with_revenue, with_summary
 
 # A list is counted up to this number.
@@ -535,29 +535,6 @@ class ListQuery:
             if (condition.field.name, condition.operator) == ("closed", Operator.IS):
                 rows = rows.filter(completed_at__isnull=not condition.value)
         return rows
-
-
-def sort_expression(field: Field, resource: str, account: Account, user: User) -> "Expression | F | Subquery[Any]":
-    """Return the expression of an order without an index.
-
-    Links are in the order of the names, as far as the user may access the rows, and statuses in that of the account.
-    """
-    if field.key:
-        # The order of jsonb: numbers by their value, texts by their letters.
-        return RawSQL("nullif(additional_fields -> %s, 'null')", [field.key])
-    if field.type == FieldType.STATUS:
-        statuses = enumerate(account.statuses_of_kind(LISTS[resource].status_kind))
-        return Case(*(When(**{field.name: status.id}, then=place) for place, status in statuses))
-    if field.type == FieldType.USER:
-        return Lower(name_of_user(field.name))
-    if field.type in RECORDS:
-        rows = getattr(account, f"{field.type}s").live().accessible_to(user).filter(id=OuterRef(field.name))
-        return Subquery(rows.values(folded=RawSQL("search_name", []))[:1])
-    if field.type in OF_FORUM:
-        return Lower(name_of_row(getattr(account, OF_FORUM[field.type]).all(), field.name))
-    if field.type in (*TEXTS, FieldType.LONG_TEXT, FieldType.CHOICE, FieldType.CURRENCY):
-        return NullIf(Lower(field.name), Value(""))
-    return F(field.name)
 
 
 def annotate_stored(

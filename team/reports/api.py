@@ -4,9 +4,13 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from accounts.hosts.api import APIRequest
+from core.api.fields import ListField, to_list
+from core.api.serializers import ResourceSerializer
 from core.db.time_limit import TooSlow
+from core.db.transactions import in_transaction
 from core.errors import FieldError, FieldErrors
-from core.openapi.operations import QUERY_PARAMETERS, RESPONSES, entries
+from core.openapi.fields import describe_field
+from core.openapi.operations import BODIES, QUERY_PARAMETERS, RESPONSES, entries
 from core.openapi.values import (
     COUNT,
     DATE,
@@ -21,7 +25,7 @@ from core.openapi.values import (
     or_null,
 )
 from team.menu.api import TeamViewSet
-from team.reports.catalogue import REPORTS, Report
+from team.reports.catalogue import REPORTS, Report, choose_reports, chosen_reports
 from team.reports.periods import DEFAULT_MONTHS, MAX_MONTHS, Step
 from team.reports.queries import MAX_SUGGESTIONS, ReportQuery
 from team.reports.tables import ColumnKind, OtherTime, Table
@@ -66,6 +70,42 @@ class ReportViewSet(TeamViewSet):
         return {"by_currency": by_currency, "converted": converted, "currency": self.account.currency}
 
 
+class ReportsField(ListField):
+    """The names of reports, which `choose_reports` checks."""
+
+    default_error_messages = {"list": "must be a list of reports"}
+
+    def to_internal_value(self, data: object) -> object:
+        names = to_list(data)
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            self.fail("list")
+        return names
+
+
+class DashboardSerializer(ResourceSerializer):
+    reports = ReportsField()
+
+
+class DashboardViewSet(TeamViewSet):
+    """The reports on the dashboard of the user."""
+
+    body_keys: tuple[str, ...] = ("dashboard",)
+
+    def retrieve(self, request: APIRequest) -> HttpResponse:
+        if errors := self.ignore_parameters([]):
+            raise FieldErrors(errors.values())
+        return Response({"reports": chosen_reports(request.user)})
+
+    def update(self, request: APIRequest) -> HttpResponse:
+        serializer = DashboardSerializer(
+            data=self.body.get("dashboard"), partial=True, context=self.get_serializer_context()
+        )
+        self.check(dashboard=serializer)
+        if (names := serializer.values.get("reports")) is not None:
+            in_transaction(lambda: choose_reports(request.user, names))
+        return Response({"reports": chosen_reports(request.user)})
+
+
 # The OpenAPI document, as far as views and serializers do not tell it
 MONTH: JSONSchema = {"type": "string", "pattern": "^2[01][0-9]{2}-(0[1-9]|1[0-2])$"}
 # A period may begin before the year 2000, if only its end is given.
@@ -93,6 +133,11 @@ def description_of(report: Report) -> str:
     months = f"the next {DEFAULT_MONTHS} months" if report.ahead else f"the last {DEFAULT_MONTHS} months"
     return f"{report.description} The period is {months} by default, and at most {MAX_MONTHS} months.{currencies}"
 
+
+NAMES = array_of(one_of(list(REPORTS)))
+describe_field(ReportsField, request=NAMES, response=NAMES)
+RESPONSES["read_dashboard"] = RESPONSES["update_dashboard"] = object_of(reports=NAMES)
+BODIES["update_dashboard"] = {"dashboard": DashboardSerializer}
 
 # The declarations of the reports have their texts, so no file describes these operations.
 for report in REPORTS.values():

@@ -1,13 +1,16 @@
-"""The reports: their names, columns and parameters."""
+"""The reports: their names, columns and parameters, and those that a user has chosen for the dashboard."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from accounts.users.models import User
+from accounts.users.preferences import set_preference
 from core.db.time_limit import time_limit
+from core.errors import FieldError
 from crm.deals.stage_history import ENTERED, MOVED_ON
 from team.reports.activities import ACTIVITIES, REASONS, activities, reasons
 from team.reports.queries import (
@@ -170,3 +173,18 @@ REPORTS = {
         ),
     )
 }
+
+# The key of the preference with the names of the reports on the dashboard of a user, and those of a user who has chosen none.
+PREFERENCE, DEFAULT_REPORTS = "reports", ["results", "forecast", "activities", "reasons"]
+
+
+def chosen_reports(user: User) -> list[str]:
+    """Return the names of the reports on the dashboard of the user."""
+    return [name for name in user.preferences.get(PREFERENCE, DEFAULT_REPORTS) if name in REPORTS]
+
+
+def choose_reports(user: User, names: Collection[str]) -> None:
+    """Store the reports of the dashboard, in the order of the catalogue. Raise FieldError if one is unknown."""
+    if unknown := sorted(set(names) - REPORTS.keys()):
+        raise FieldError("reports", _("has {name}, which is not a report"), "choice", {"name": unknown[0][:100]})
+    set_preference(user, PREFERENCE, [name for name in REPORTS if name in names])

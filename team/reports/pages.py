@@ -10,7 +10,6 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.audit.models import record
 from accounts.statuses.models import pipeline_name
-from accounts.users.preferences import set_preference
 from core.db.time_limit import TooSlow
 from core.errors import FieldError, FieldErrors
 from core.http.spreadsheets import guard
@@ -21,14 +20,10 @@ from team.exports.formats import CSVFormat
 from team.fields.names import people_of
 from team.goals.models import Goal
 from team.menu.pages import TeamPage, TeamRequest
-from team.reports.catalogue import REPORTS, Report
+from team.reports.catalogue import REPORTS, Report, choose_reports, chosen_reports
 from team.reports.periods import DEFAULT_MONTHS, Step
 from team.reports.queries import ReportQuery
 from team.reports.tables import ColumnKind, ReportColumn, Table, chart_of, text_of
-
-# The key of the preference with the names of the reports on the dashboard of a user, and those of a user who has chosen none.
-DASHBOARD, DEFAULT_TILES = "reports", ["results", "forecast", "activities", "reasons"]
-
 
 # The heading of the rows of a report by the parts of a period.
 STEP_HEADINGS = {Step.WEEK: _("Week"), Step.MONTH: _("Month"), Step.QUARTER: _("Quarter")}
@@ -46,13 +41,11 @@ class DashboardPage(TeamPage):
     template_name = "team/reports/dashboard.html"
 
     def get(self, request: TeamRequest) -> HttpResponse:
-        names = request.user.preferences.get(DASHBOARD, DEFAULT_TILES)
-        tiles = [REPORTS[name] for name in names if name in REPORTS]
-        return self.render(tiles=tiles, names=names, reports=REPORTS.values())
+        names = chosen_reports(request.user)
+        return self.render(tiles=[REPORTS[name] for name in names], names=names, reports=REPORTS.values())
 
     def post(self, request: TeamRequest) -> HttpResponse:
-        chosen = [name for name in REPORTS if name in request.POST.getlist("report")]
-        self.perform(lambda: set_preference(request.user, DASHBOARD, chosen))
+        self.perform(lambda: choose_reports(request.user, request.POST.getlist("report")))
         return redirect("team-reports")
 
 

@@ -5,7 +5,6 @@ from tests.support.factories import make_client, make_token, make_user
 from tests.support.letters import letter, link_in
 from tests.support.queries import capture_queries
 from tests.support.settings import assert_few_statements, send, texts
-from tests.support.sign_up import path_for
 
 
 def test_settings_of_the_account(acme, settings):
@@ -44,7 +43,7 @@ def test_pages_of_visitors_and_users(acme):
         Session.objects.start(acme.carol)
     for page, path, most in (
         *((visitor, path, 2) for path in ("/app/password", "/app/password/sent", new_password)),
-        *((visitor, path, 3) for path in ("/app/sign-in", path_for(acme))),
+        (visitor, "/app/sign-in", 3),
         # The forum, the invitation, whether the e-mail is taken, whether the suggested login is taken.
         (visitor, f"/app/invitation?secret={secret}", 4),
         # The session with its user, the forum and, on the page of security, the sessions.

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from crm.clients.models import Client
 from tests.support.axe import expect_no_faults
-from tests.support.factories import make_client, make_contact
+from tests.support.factories import make_client, make_contact, make_task
 
 # Return the boxes that another element covers, in the part of the window where the list is shown.
 COVERED = """() => {
@@ -101,3 +101,14 @@ def test_a_record_beside_the_list(acme, browse):
     page.keyboard.press("Escape")
     expect(panel).to_be_hidden()
     expect(row.get_by_role("button", name="Quick view: Northwind")).to_be_focused()
+
+    # A list whose rows have no panels shows their fields.
+    make_task(acme.bob, "Call them", client_id=client.id)
+    page.goto("/app/tasks/list")
+    page.keyboard.press("j")
+    page.keyboard.press("p")
+    expect(panel.get_by_role("heading", name="Call them")).to_be_visible()
+    expect(panel.get_by_role("link", name="Northwind")).to_be_visible()
+    expect_no_faults(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("link", name="Call them")).to_be_focused()

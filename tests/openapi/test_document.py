@@ -159,6 +159,7 @@ NO_BODY = (
     "undo.json",
     "cancel.json",
     "calendar_feed.json",
+    "examples.json",
 )
 
 

@@ -38,6 +38,9 @@ MIN_SUCCEEDED = {
     # An account can be deleted once, and kept once.
     "POST /app/account/deletion.json": 1,
     "DELETE /app/account/deletion.json": 0,
+    # The examples of an account can be added once.
+    "POST /app/examples.json": 1,
+    "DELETE /app/examples.json": 0,
 }
 
 

@@ -20,7 +20,6 @@ from accounts.mail.sending import sign_link
 from accounts.profile import pages as profile
 from accounts.sessions.models import Session
 from accounts.sign_in import emails as user_emails
-from accounts.sign_in.emails import SIGN_UP
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from forum.content_reports.models import ContentReport
@@ -300,15 +299,13 @@ class World:
         token = sign_link({"post": self.post.id}, UNSUBSCRIBE, self.account.id, self.carol.id)
         return f"/app/unsubscribe?{urlencode({'user': self.carol.id, 'token': token})}"
 
+    def invitation_path(self) -> str:
+        return f"/app/invitation?secret={self.invitation}"
+
     def customer_unsubscribe_path(self) -> str:
         """Return the path of the link to unsubscribe for an e-mail to a customer."""
         address = unsubscribe_address(self.account, Sender("Acme", "acme"), self.recipient)
         return address.partition("/app/")[1] + address.partition("/app/")[2]
-
-    def sign_up_path(self) -> str:
-        """Return the path of the link that completes signing up."""
-        token = sign_link({"email": "eve@acme.example", "next": "/"}, SIGN_UP, self.account.id)
-        return f"/app/sign-up/finish?{urlencode({'token': token})}"
 
 
 @dataclass(frozen=True)
@@ -744,9 +741,8 @@ PAGES = [
     PageCase("app/start", host=FRONT, state="with errors", prepare=submit_empty_form),
     PageCase("app/start/code", host=FRONT, path="/app/start", prepare=ask_for_an_account),
     PageCase("app/account/welcome", "alice"),
-    PageCase("app/sign-up/finish", path=World.sign_up_path),
-    PageCase("app/sign-up/finish", path=World.sign_up_path, state="with errors", prepare=submit_empty_form),
-    PageCase("app/invitation", path=lambda world: f"/app/invitation?secret={world.invitation}"),
+    PageCase("app/invitation", path=World.invitation_path),
+    PageCase("app/invitation", path=World.invitation_path, state="with errors", prepare=submit_empty_form),
     PageCase("app/invitation", status=404, state="invalid link"),
     PageCase("app/password"),
     PageCase("app/password/sent"),

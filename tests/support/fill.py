@@ -23,7 +23,8 @@ from team.backers.models import process_batch
 from team.bulk.models import BulkChange
 from team.duplicates.models import update_keys
 from team.exports.models import Export
-from team.imports.models import Import, ImportKey
+from team.imports.keys import ImportKey
+from team.imports.models import Import
 from tests.support.factories import (
     make_answer,
     make_attachment,

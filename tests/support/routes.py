@@ -36,7 +36,8 @@ UNRECORDED = {
     "POST app/account.json": "the log of the new account has it",
     "DELETE app/account/deletion.json": "the request of the table is a conflict",
     "DELETE app/calendar_feed.json": "it only ends an access of the user themselves",
-    r"[A-Z]+ app/(posts/<id:id>/follow|notifications/.*)\.json": "a preference of the user themselves",
+    "DELETE app/examples.json": "the request of the table is a conflict",
+    r"[A-Z]+ app/(posts/<id:id>/follow|notifications/.*|reports/dashboard)\.json": "a preference of the user themselves",
 }
 
 
@@ -397,6 +398,9 @@ TABLE = [
     Row("POST", "app/deals/bulk.json", **bulk(deal, OF_DEAL)),
     Row("GET", "app/find.json", query="?q=new"),
     Row("GET", "app/home.json"),
+    Row("GET", "app/first_steps.json"),
+    Row("POST", "app/examples.json", team=201, admins_only=True),
+    Row("DELETE", "app/examples.json", team=409, admins_only=True),
     Row("GET", "app/goals.json"),
     Row("POST", "app/goals.json", goal, team=201, foreign=["user_id"], admins_only=True),
     Row("GET", "app/goals/<id:id>.json"),
@@ -406,6 +410,8 @@ TABLE = [
     Row("GET", "app/reports/activities.json"),
     Row("GET", "app/reports/answers.json"),
     Row("GET", "app/reports/clients.json"),
+    Row("GET", "app/reports/dashboard.json"),
+    Row("PUT", "app/reports/dashboard.json", lambda ids: {"dashboard": {"reports": ["results"]}}),
     Row("GET", "app/reports/forecast.json"),
     Row("GET", "app/reports/people.json"),
     Row("GET", "app/reports/reasons.json"),

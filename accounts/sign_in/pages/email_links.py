@@ -1,12 +1,9 @@
-"""Pages that a link in an e-mail opens: the reset of a forgotten password, and the registration of users.
-
-An invitation sends a link to register. Links to sign up were sent by former versions, and still work: new people now join with a code.
+"""Pages that a link in an e-mail opens: the reset of a forgotten password, and the form with which invited people become users.
 
 The pages never show whether an e-mail address belongs to a user. Every address gets the same response, and the e-mail explains what
 to do.
 """
 
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
@@ -24,7 +21,7 @@ from accounts.layout.settings import parse_id
 from accounts.mail.sending import Purpose, read_link
 from accounts.sessions.cookies import find_browser
 from accounts.sessions.throttling import RefusalReason, Way, count_email_to_user, log_refusal
-from accounts.sign_in.emails import PASSWORD, SIGN_UP, email_password_changed, email_password_link
+from accounts.sign_in.emails import PASSWORD, email_password_changed, email_password_link
 from accounts.sign_in.forms import EndAccess
 from accounts.sign_in.pages.sign_in import LoginForm, VisitorPage, sign_in
 from accounts.users.forms import LoginFormField, NewPassword, check_login, check_password_rules
@@ -165,11 +162,6 @@ class PasswordResetConfirm(EmailLinkPage):
         return sign_in(request, redirect(settings.HOME_URL), self.user, way=Way.PASSWORD_LINK)
 
 
-def render_sign_up_closed(page: Page) -> HttpResponse:
-    status = HTTPStatus.OK if page.request.method in ("GET", "HEAD") else HTTPStatus.FORBIDDEN
-    return page.render("accounts/sign_in/sign_up_closed.html", http_status=status)
-
-
 class SignUp(VisitorPage):
     """The address of the page for signing up. It leads to that for signing in, where new people enter their e-mail as well."""
 
@@ -177,7 +169,9 @@ class SignUp(VisitorPage):
 
     def check_access(self) -> HttpResponse | None:
         response = super().check_access()
-        return render_sign_up_closed(self) if response is None and not self.request.site.takes_sign_ups else response
+        if response is None and not self.request.site.takes_sign_ups:
+            return self.render("accounts/sign_in/sign_up_closed.html")
+        return response
 
     def get(self, request: PageRequest) -> HttpResponse:
         return redirect(sign_in_path(safe_path(request, request.GET.get("next"))))
@@ -206,105 +200,53 @@ class RegistrationForm(Form):
         return values
 
 
-@dataclass
-class ConfirmedEmail:
-    """An e-mail address whose owner may register with the role. `next` is the path of the page to show afterwards."""
-
-    email: str
-    next: str
-    role: str = User.Role.MEMBER
-
-
-class RegistrationPage(Page):
-    """The form for name, login and password, which a link in an e-mail opens.
+class AcceptInvitation(Page):
+    """The form for name, login and password, which the link of an invitation opens.
 
     Opening the link creates no user, because e-mail scanners open links.
     """
 
     request: PageRequest
     template_name = "accounts/sign_in/registration.html"
-    # The route of the page that sends another link.
-    retry_route = ""
-    way = Way.SIGN_UP
-    confirmed: ConfirmedEmail
-
-    def find_confirmed(self) -> ConfirmedEmail | None:
-        """Return the e-mail address that the link confirms, or None if the link is invalid."""
-        raise NotImplementedError
-
-    def create_user(self, *, login: str, password: str, name: str) -> User | None:
-        """Create the user, or return None if the link has become invalid."""
-        raise NotImplementedError
+    invitation: Invitation
 
     def check_access(self) -> HttpResponse | None:
-        confirmed = self.find_confirmed()
-        if confirmed is None:
-            log_refusal(self.request, self.way, RefusalReason.INVALID_LINK)
-            return render_invalid_link(self, self.retry_route)
-        self.confirmed = confirmed
+        invitation = Invitation.objects.find_by_secret(self.request.account.id, self.request.GET.get("secret", ""))
+        if invitation is None:
+            log_refusal(self.request, Way.INVITATION, RefusalReason.INVALID_LINK)
+            return render_invalid_link(self)
+        self.invitation = invitation
         return super().check_access() or self.redirect_registered()
 
     def get(self, request: PageRequest) -> HttpResponse:
-        email = self.confirmed.email
+        email = self.invitation.email
         login = User.objects.suggest_login(request.account.id, email)
         return self.show(RegistrationForm(email=email, login=login))
 
     def show(self, form: Form) -> HttpResponse:
-        return self.render_form(form, confirmed=self.confirmed)
+        return self.render_form(form, invitation=self.invitation)
 
     def post(self, request: PageRequest) -> HttpResponse:
-        form, created = RegistrationForm(request.POST, email=self.confirmed.email), []
-        if not form.is_valid() or not self.submit_form(
-            form, lambda: created.append(self.create_user(**form.cleaned_data))
-        ):
+        form, created = RegistrationForm(request.POST, email=self.invitation.email), []
+
+        def act() -> None:
+            created.append(User.objects.accept(self.invitation, language=get_language(), **form.cleaned_data))
+
+        if not form.is_valid() or not self.submit_form(form, act):
             # Another request may have registered the e-mail address meanwhile.
             return self.redirect_registered() or self.show(form)
         user = created[-1]
         if user is None:
-            return render_invalid_link(self, self.retry_route)
+            return render_invalid_link(self)
         messages.success(request, _("Welcome! You are signed in."))
-        return sign_in(request, redirect(self.confirmed.next), user, way=self.way)
+        return sign_in(request, redirect(home_path()), user, way=Way.INVITATION)
 
     def redirect_registered(self) -> HttpResponse | None:
-        """Return a redirect if a user has the e-mail address already, for example after a second click on the link."""
-        request, key = self.request, fold_email(self.confirmed.email)
+        """Return a redirect if a user has the e-mail address already."""
+        request, key = self.request, fold_email(self.invitation.email)
         if request.user is not None and request.user.email_key == key:
-            return redirect(self.confirmed.next)
+            return redirect(home_path())
         if request.account.users.filter(email_key=key).exists():
             messages.info(request, _("You already have an account here. Please sign in."))
-            return redirect(sign_in_path(self.confirmed.next))
+            return redirect(sign_in_path(home_path()))
         return None
-
-
-class SignUpFinish(RegistrationPage):
-    retry_route = "accounts-sign-up"
-
-    def check_access(self) -> HttpResponse | None:
-        return super().check_access() if self.request.site.takes_sign_ups else render_sign_up_closed(self)
-
-    def find_confirmed(self) -> ConfirmedEmail | None:
-        payload = read_link(self.request.GET.get("token", ""), SIGN_UP, self.request.account.id)
-        # The e-mail may have been removed from the list of the site, and the link may have been sent by another site.
-        if payload is None or not self.request.site.admits(payload["email"], None):
-            return None
-        return ConfirmedEmail(payload["email"], payload["next"])
-
-    def create_user(self, *, login: str, password: str, name: str) -> User:
-        account, email, language = self.request.account, self.confirmed.email, get_language()
-        return User.objects.sign_up(account, login=login, email=email, password=password, name=name, language=language)
-
-
-class AcceptInvitation(RegistrationPage):
-    way = Way.INVITATION
-    invitation: Invitation
-
-    def find_confirmed(self) -> ConfirmedEmail | None:
-        secret = self.request.GET.get("secret", "")
-        invitation = Invitation.objects.find_by_secret(self.request.account.id, secret)
-        if invitation is None:
-            return None
-        self.invitation = invitation
-        return ConfirmedEmail(invitation.email, home_path(), role=invitation.role)
-
-    def create_user(self, *, login: str, password: str, name: str) -> User | None:
-        return User.objects.accept(self.invitation, login=login, password=password, name=name, language=get_language())

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from django.contrib import messages
-from django.http import HttpResponse, QueryDict
+from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.html import format_html
@@ -27,8 +27,9 @@ from core.pages.base import no_content, redirect
 from core.pages.formatting import number_text
 from core.pages.paging import page_numbers
 from core.rows.values import ValuesRow
+from crm.contacts.models import ContactListMembership
 from crm.fields.catalogue import Field, grouped
-from team.fields.cells import Cell, cells_of, value_in
+from team.fields.cells import MAX_CELL_LENGTH, Cell, cells_of, value_in
 from team.fields.names import LINKS, Names
 from team.list_queries.declarations import LISTS
 from team.list_queries.layouts import MAX_COLUMNS, PAGE_SIZES, ListLayout, move_column, read_widths
@@ -45,6 +46,8 @@ from team.summaries.models import SUM_NAMES
 MAX_TABS = 6
 
 
+# The element that shows one row beside the list, the most characters of its values, and the contacts of a contact list there.
+PEEK, MAX_PEEK_LENGTH, MAX_PEEK_CONTACTS = "peek-content", 2_000, 20
 # The most digits of the position of a row in a list.
 MAX_POSITION_DIGITS = 7
 
@@ -88,6 +91,8 @@ class RecordListPage(FilteredPage):
         query = read_list(resource, request.GET, self.query_class, account=account, user=user, views=views)
         self.layout = ListLayout.read(user, resource)
         query.remembered_columns = self.layout.columns
+        if self.fills(PEEK):
+            return self.peek(query, parse_id(request.GET.get("peek")) or 0)
         if "at" in request.GET and self.declaration.is_editable:
             return self.open_row(query, request.GET["at"])
         return self.add_filter(query) if "field" in request.GET else self.show(query)
@@ -103,6 +108,18 @@ class RecordListPage(FilteredPage):
             messages.info(self.request, _("The list has no more entries."))
             return redirect(reverse(self.declaration.route) + query.query_string())
         return redirect(path_with_id(self.declaration.row_route, id) + query_of_row(query, position or 0))
+
+    def peek(self, query: ListQuery, id: int) -> HttpResponse:
+        """Return a row with all its fields, for the panel beside the list. The fields of a record are on its page."""
+        query.columns = [field.name for field in query.fields]
+        _names, rows = self.rows(query, [id], start=0, max_length=MAX_PEEK_LENGTH)
+        if not rows:
+            raise Http404
+        return self.render("team/lists/peek.html", row=rows[0], contacts=self.contacts(id))
+
+    def contacts(self, id: int) -> list[tuple[int, str]]:
+        """Return the ids and the names of the contacts that the panel of a row shows."""
+        return []
 
     def show(self, query: ListQuery, filter_form: FilterForm | None = None) -> HttpResponse:
         if self.request.htmx and "sums" in self.request.GET:
@@ -173,14 +190,16 @@ class RecordListPage(FilteredPage):
         if self.declaration.resource in ACTIONS:
             keys.append((("x",), _("Select the entry")))
             keys.append((("b",), _("Go to the changes of the selected entries")))
+        keys.append((("p",), _("Quick view")))
         if self.declaration.is_editable:
-            keys.append((("p",), _("Quick view")))
             keys += [(("←", "→"), _("Previous and next value of the entry")), (("e",), _("Change the value"))]
         return keys
 
     # The rows
 
-    def rows(self, query: ListQuery, ids: list[int], *, start: int) -> tuple[Names, list[ListRow]]:
+    def rows(
+        self, query: ListQuery, ids: list[int], *, start: int, max_length: int = MAX_CELL_LENGTH
+    ) -> tuple[Names, list[ListRow]]:
         """Return the names of linked rows, and the rows with these ids, in order."""
         # The labels are translated once, not in each cell.
         fields = [replace(field, label=str(field.label)) for field in query.shown_fields]
@@ -195,7 +214,7 @@ class RecordListPage(FilteredPage):
         currency, edit_route = self.request.account.currency, declaration.edit_route
         shown = []
         for row in rows:
-            cells = cells_of(row, fields, names, currency, edit_route=edit_route)
+            cells = cells_of(row, fields, names, currency, edit_route=edit_route, max_length=max_length)
             for cell in cells:
                 if cell.field.name in declaration.choices:
                     cell.text = str(dict(declaration.choices[cell.field.name]).get(cell.text, cell.text))
@@ -348,6 +367,12 @@ class ContactListsPage(RecordListPage):
 
     def path_of(self, row: ValuesRow) -> str:
         return reverse("team-contacts", query={"contact_list_id": row["id"]})
+
+    def contacts(self, id: int) -> list[tuple[int, str]]:
+        members = ContactListMembership.objects.filter(account_id=self.request.account.id, contact_list_id=id)
+        rows = self.request.account.contacts.live().accessible_to(self.request.user)
+        found = rows.filter(id__in=members.values("contact_id")).order_by("id").values_list("id", "name")
+        return list(found[:MAX_PEEK_CONTACTS])
 
 
 class TaskListPage(RecordListPage):

@@ -59,10 +59,11 @@ document.addEventListener("DOMContentLoaded", () => {
     list.querySelector("td.editing:focus-within")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   });
 
-  // Each row gets a button that shows it in the panel at the side.
-  for (const link of "peekLabel" in list.dataset ? list.querySelectorAll("[data-row] th a") : []) {
+  // Each row gets a button that shows it in the panel at the side: the content of its page, or its fields if the row has an id.
+  for (const link of list.querySelectorAll("[data-row] th a")) {
     const button = Object.assign(document.createElement("button"), { type: "button", className: "peek" });
-    button.dataset.peek = `${link.getAttribute("href")}&peek=1`;
+    const { id } = link.closest("[data-row]").dataset;
+    button.dataset.peek = id ? `?peek=${id}` : `${link.getAttribute("href")}&peek=1`;
     button.setAttribute("aria-label", `${list.dataset.peekLabel}: ${link.textContent}`);
     button.append(document.getElementById("peek-icon").content.cloneNode(true));
     link.after(button);

@@ -35,7 +35,7 @@ from team.fields.forms import FieldEdit, FieldForm, editable_field
 from team.fields.names import LINKS, Names
 from team.list_queries.declarations import LISTS
 from team.lists.pages.base import RecordsPage
-from team.lists.pages.list import MAX_POSITION_DIGITS
+from team.lists.pages.list import MAX_POSITION_DIGITS, PEEK
 from team.menu.pages import ActionsPage, TeamRequest, search_text
 from team.merges.pages import annotate_merges, merge_of_trashed, merge_path, merges_of
 from team.notes.pages import Composer
@@ -54,8 +54,6 @@ from team.records.pages.panels import (
 from team.summaries.models import with_stored_values
 from team.timeline.pages import PAGE_SIZE, timeline_section
 
-# The element in which a list shows a record.
-PEEK = "peek-content"
 # The most characters of the query string of a list that the address of a record holds.
 MAX_LIST_LENGTH = 2_000
 

@@ -116,8 +116,7 @@ def test_limits(acme, visitor, lines, settings):
 def test_links(acme, visitor, lines):
     visitor.get("/app/password/new?user=1&token=x", status=404)
     visitor.get("/app/invitation?secret=x", status=404)
-    visitor.get("/app/sign-up/finish?token=x", status=404)
-    assert lines() == [refused(way, "invalid_link") for way in ("password_link", "invitation", "sign_up")]
+    assert lines() == [refused(way, "invalid_link") for way in ("password_link", "invitation")]
     _row, secret = Invitation.objects.invite(acme.account, email="dora@example.com", role="agent", by=acme.alice)
     form = visitor.get(f"/app/invitation?secret={secret}").forms["join"]
     form["name"], form["login"], form["password"] = "Dora", "dora", "grasshopper lighthouse"

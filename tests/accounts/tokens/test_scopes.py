@@ -87,6 +87,8 @@ OF_ALL_ROWS = {
     "AttachmentViewSet",
     "BackersViewSet",
     "ChangeViewSet",
+    "DashboardViewSet",
+    "ExamplesViewSet",
     "FindViewSet",
     "HomeViewSet",
     "ImportViewSet",

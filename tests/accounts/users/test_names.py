@@ -16,7 +16,6 @@ from tests.support.client import XMLClient
 from tests.support.factories import PASSWORD, make_user
 from tests.support.queries import capture_queries
 from tests.support.settings import send
-from tests.support.sign_up import path_for
 from tests.support.tables import table
 from tests.support.threads import at_once
 from tests.support.xml import refusal, shown
@@ -212,9 +211,8 @@ REFUSED = [(INVISIBLE["tag"], PAGE_ERROR), (LOOKALIKES["Cyrillic o"], "Is alread
 
 
 @table(("name", "error"), REFUSED)
-@table("path", [path_for, invitation_path])
-def test_it_rejects_logins_of_new_members(acme, boss, path, name, error):
-    assert error in submit_login(acme, path(acme), name)
+def test_it_rejects_logins_of_new_users(acme, boss, name, error):
+    assert error in submit_login(acme, invitation_path(acme), name)
     assert acme.account.users.count() == 4
 
 

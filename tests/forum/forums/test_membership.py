@@ -32,7 +32,6 @@ from tests.support.followers import run_followers
 from tests.support.membership import WAYS, add, list_as, make_client_of_segment, use_segment
 from tests.support.pages import Visitor
 from tests.support.queries import capture_queries
-from tests.support.sign_up import path_for
 from tests.support.tables import table
 
 Access = Forum.Access
@@ -338,15 +337,6 @@ def test_a_code_or_a_link_goes_to_permitted_people_only(acme, board, access):
     acme.account.forum_addresses.all().delete()
     acme.account.clients.update(email_key="moved@partner.example")
     assert visitor.get("/", expect_errors=True).status_code == 403
-
-
-def test_a_link_to_sign_up_does_not_outlive_the_list(acme, board):
-    set_access(board, Access.LIST)
-    list_as(lambda user: "ann@partner.example")(board, acme.carol)
-    path = path_for(acme, "ann@partner.example")
-    assert "Join" in page_of(board).get(path).text
-    acme.account.forum_addresses.all().delete()
-    assert "Join" not in page_of(board).get(path, expect_errors=True).text
 
 
 def test_a_stranger_with_a_code_sees_one_forum(acme, board, plan):

@@ -28,7 +28,7 @@ from team.archives.reading import ArchiveError
 from team.archives.tables import LEFT_OUT, RENDERED, TABLES
 from team.archives.writing import MANIFEST, write_archive
 from team.backers.models import process_queue
-from team.duplicates.models import fill_all
+from team.duplicates.models import dismiss, fill_all, keys_in_common
 from team.management.commands.recount import recount
 from tests.support.archives import archive_of, contents_of, edit, grow, make_target, manifest_of, pack, rows_of
 from tests.support.factories import PASSWORD, make_account, make_client, make_message, make_post
@@ -55,6 +55,9 @@ def test_it_works(acme, other):
     with connection.cursor() as cursor:
         exact = """{"a": 12345678901234567890.50, "b": "\\u00e9\\\\"}"""
         cursor.execute("UPDATE crm_client SET additional_fields = %s::jsonb WHERE id = %s", [exact, client.id])
+    same = [make_client(acme.alice, "Twins", email="same@example.com").id for _ in range(2)]
+    fill_all(acme.account.id)
+    dismiss(acme.account, acme.alice, "client", keys_in_common(acme.account, "client", same))
     logo = io.BytesIO()
     Image.new("RGB", (90, 30), "#336699").save(logo, "PNG")
     links = [{"label": "Help", "url": "https://help.example.com"}]
@@ -93,6 +96,8 @@ def test_it_works(acme, other):
     assert {*target.answers.values_list("failure", flat=True)} == {"archive"}
     acme.account.answers.update(failure="archive")
     assert rows_of(target) == rows_of(acme.account)
+    assert target.client_keys.filter(client_id__in=same, is_dismissed=True).count() == 4
+    assert not target.client_keys.filter(client_id__in=same).open().exists()
     assert b"".join(target.stored_files.get(id=picture.id).read()) == b"\x89PNG" * 100_000
     # The owner has the password of the new account, others have none, and new rows get further ids.
     owner = target.users.get(role=User.Role.OWNER)

@@ -6,6 +6,7 @@ import pytest
 
 from accounts.account.models import Account
 from team.home.first_steps import STEPS, first_steps
+from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_category, make_client, make_note
 
 PATH = "/app/home"
@@ -86,3 +87,35 @@ def test_changed_and_linked_examples_stay(acme):
     assert [row.name for row in account.deals.live()] == [deal.name]
     for name in (linked.name, changed.name, deal.name):
         assert name in page.html.select_one("#messages").get_text()
+
+
+def test_the_same_in_json(acme):
+    owner = acme.json(acme.alice_token)
+    steps = read(owner.get("/app/first_steps.json"))
+    assert steps["has_examples"] is False
+    assert steps["first_steps"][0] == {
+        "name": "look",
+        "label": "Set the name and the logo",
+        "done": False,
+        "url": f"http://{acme.host}/app/account",
+    }
+    assert [step["name"] for step in steps["first_steps"]] == [step.name for step in STEPS]
+    assert read(acme.json().get("/app/first_steps.json")) == {"first_steps": [], "has_examples": False}
+    added = read(owner.post("/app/examples.json"))
+    assert {name: len(ids) for name, ids in added.items()} == {"clients": 2, "contacts": 2, "deals": 2, "posts": 2}
+    assert_refused(
+        owner.post("/app/examples.json"), 409, "conflict", message="The examples are there already", retry_after="1"
+    )
+    deal = acme.account.deals.get(id=added["deals"][0])
+    deal.write({"price": "7"}, by=acme.bob)
+    client = acme.account.clients.get(id=deal.client_id)
+    contact = acme.account.contacts.get(id=deal.contact_id)
+    kept = read(owner.delete("/app/examples.json"))["kept"]
+    assert kept == [deal.name, contact.name, client.name]
+    assert_refused(
+        owner.delete("/app/examples.json"), 409, "conflict", message="There are no examples", retry_after="1"
+    )
+    assert list(acme.account.audit_entries.order_by("id").values_list("action", flat=True))[-2:] == [
+        "examples.created",
+        "examples.deleted",
+    ]

@@ -10,7 +10,8 @@ from core.changes.models import Change
 from core.errors import FieldErrors
 from team.batches.models import process_part
 from team.import_lines.settings import ImportSettings
-from team.imports.models import Import, ImportFault, ImportRow
+from team.imports.faults import ImportFault
+from team.imports.models import Import, ImportRow
 from tests.support.assertions import read
 from tests.support.factories import make_client, make_contact, make_contact_list, make_field_definition
 from tests.support.jobs import run_jobs

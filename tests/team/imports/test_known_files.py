@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from team.imports.models import Import, ImportFault
+from team.imports.faults import ImportFault
+from team.imports.models import Import
 from tests.support.factories import make_client
 from tests.support.jobs import run_jobs
 from tests.support.tables import table

@@ -10,6 +10,7 @@ from django.utils import timezone
 from team.goals.models import Goal
 from team.reports.catalogue import REPORTS
 from team.reports.tables import round_up, short_number
+from tests.support.assertions import assert_refused, read
 from tests.support.factories import make_deal
 from tests.support.reading import statements
 from tests.support.tables import table
@@ -131,6 +132,14 @@ def test_the_dashboard_shows_chosen_reports(acme, deals):
     token = form["csrfmiddlewaretoken"].value
     bob.post(PATH, {"csrfmiddlewaretoken": token, "report": "people"}, status=303)
     assert [tile["hx-get"] for tile in bob.get(PATH).html.select(".tiles [hx-get]")] == [f"{PATH}/people"]
+    path, client = f"{PATH}/dashboard.json", acme.json()
+    assert read(client.get(path)) == {"reports": ["people"]}
+    chosen = client.put(path, json={"dashboard": {"reports": ["reasons", "results", "results"]}})
+    assert read(chosen) == {"reports": ["results", "reasons"]}
+    refused = client.put(path, json={"dashboard": {"reports": ["weather"]}})
+    assert_refused(refused, 422, "validation_failed", {"reports": ["has weather, which is not a report"]})
+    refused = client.put(path, json={"dashboard": {"reports": "results"}})
+    assert_refused(refused, 422, "validation_failed", {"reports": ["must be a list of reports"]})
 
 
 def test_a_goal_is_a_line_of_the_chart(acme, statuses):

@@ -8,6 +8,8 @@ from accounts.users.invitations import Invitation
 from accounts.users.models import User
 from tests.support.factories import make_user
 from tests.support.pages import Visitor
+from tests.support.settings import texts
+from tests.support.tables import table
 
 PASSWORD = "grasshopper lighthouse vinegar"
 
@@ -87,3 +89,53 @@ def test_the_page_shows_the_signed_in_user(acme):
     assert acme.account.invitations.count() == 1
     accept(carol, path)
     assert "Eve" in carol.get("/")
+
+
+@table(
+    ("values", "error"),
+    [
+        ({"name": ""}, "Can't be blank"),
+        ({"login": ""}, "Can't be blank"),
+        ({"login": "a:b"}, "Can't have a colon"),
+        ({"login": "alice@acme.example"}, "Can't have an @, unless it is your own e-mail"),
+        ({"login": "CAROL"}, "Is already taken"),
+        ({"login": "x" * 256}, "at most 255 characters"),
+        ({"password": "short"}, "Is too short (minimum is 8 characters)"),
+        ({"password": "password123"}, "Is too common"),
+        # Valid: the password may contain the login among other words.
+        ({"login": "grasshopper"}, ""),
+        ({"name": "lighthouse", "password": "lighthouse1"}, "Is too similar to the login, the e-mail or the name"),
+    ],
+)
+def test_it_rejects_invalid_values(acme, values, error):
+    response = accept(acme.page(), invite(acme, "dan@example.com"), **values)
+    if not error:
+        assert response.status_code == 303
+        return
+    assert response.status_code == 422
+    assert error in response.html.get_text()
+    form = response.forms["join"]
+    assert form["name"].value == values.get("name", "Eve")
+    assert form["password"].value == ""
+    assert not acme.account.users.filter(email_key="dan@example.com").exists()
+
+
+@table(
+    ("password", "error"),
+    [
+        ("short", "Jest za krótkie (co najmniej 8 znaków)"),
+        ("12345678", "Jest zbyt popularne Nie może składać się z samych cyfr"),
+        ("dan@example", "Jest zbyt podobne do loginu, e-maila lub nazwy"),
+    ],
+)
+def test_errors_of_passwords_are_in_the_language_of_the_reader(acme, password, error):
+    visitor = Visitor(acme.host, HTTP_ACCEPT_LANGUAGE="pl")
+    assert texts(accept(visitor, invite(acme, "dan@example.com"), password=password), ".field-error") == [error]
+
+
+def test_an_unused_login_is_suggested(acme):
+    make_user(acme.account, "dan", email="dan@other.example")
+    make_user(acme.account, "dan2")
+    visitor = acme.page()
+    assert visitor.get(invite(acme, "dan@example.com")).forms["join"]["login"].value == "dan3"
+    assert visitor.get(invite(acme, "+@example.com")).forms["join"]["login"].value == "user"
