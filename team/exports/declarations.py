@@ -15,12 +15,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
 from accounts.users.models import User
 from core.rows.declared import FieldType
 from crm.clients.models import Client
 from crm.contacts.models import Contact, ContactListMembership
 from crm.deals.models import Deal
-from crm.fields.catalogue import Field
 from crm.notes.models import Note
 from crm.resources.models import links_to_accessible
 from team.fields.names import name_of_row

@@ -12,13 +12,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.account.models import Account
+from accounts.fields.api import FieldDefinitionSerializer, count_misfits
+from accounts.fields.models import MAX_DEFINITIONS, FieldDefinition
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, move_row, parse_id
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from crm.fields.api import FieldDefinitionSerializer, count_misfits
-from crm.fields.models import MAX_DEFINITIONS, FieldDefinition
 
 Target = FieldDefinition.Target
 

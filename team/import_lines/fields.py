@@ -22,10 +22,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
+from accounts.fields.models import FieldDefinition
 from core.db.tenancy import fold
 from core.rows.declared import FieldType
-from crm.fields.catalogue import Field
-from crm.fields.models import FieldDefinition
 from team.exports.columns import Part, columns_of
 from team.exports.declarations import ID
 

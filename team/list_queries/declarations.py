@@ -1,4 +1,4 @@
-"""The lists of the team's pages: their rows, columns, orders and special filters. The fields come from `crm.fields.catalogue`."""
+"""The lists of the team's pages: their rows, columns, orders and special filters. The fields come from `accounts.fields.catalogue`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,9 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field, builtin_fields, fields_of
 from accounts.users.models import User
 from core.rows.declared import FieldType
-from crm.fields.catalogue import Field, builtin_fields, fields_of
 from crm.fields.relations import DEAL_FILTERS, RELATIONS, Relation
 from forum.lists.pages.base import KIND_NAMES
 from forum.lists.queries import LISTED

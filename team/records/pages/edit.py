@@ -15,11 +15,11 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.fields.catalogue import Field, fields_of, grouped
 from core.errors import Conflict, FieldError, FieldErrors
 from core.pages.base import redirect
 from core.rows.declared import FieldType
 from crm.clients.mistypings import doubts_of
-from crm.fields.catalogue import Field, fields_of, grouped
 from crm.resources.api.views import write_row
 from crm.resources.models import CRMResource
 from team.fields.forms import NO_CHOICE, converted_value, currency_of, display, encode, initial_value, submitted_value

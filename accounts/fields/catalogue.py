@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields.models import FieldDefinition, definitions_of
 from core.registry import registry
 from core.rows.declared import DeclaredField, FieldType, declared_columns
-from crm.fields.models import FieldDefinition, definitions_of
 
 if TYPE_CHECKING:
     from accounts.account.models import Account

@@ -1,4 +1,4 @@
-"""Defined fields in the Account API (JSON): the values that `crm.fields.models` allow in `additional_fields`, and the definitions."""
+"""Defined fields in the Account API (JSON): the values that `accounts.fields.models` allow in `additional_fields`, and the definitions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
 from accounts.account.models import Account
+from accounts.fields.models import EXTERNAL_ID, MAX_CHOICES, MAX_DEFINITIONS, MAX_KEY_LENGTH, FieldDefinition
 from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api import fields
@@ -27,7 +28,6 @@ from core.openapi.values import BOOLEAN, COUNT, JSONSchema, array_of, object_of
 from core.registry import registry
 from core.rows.access import Access
 from core.rows.additional_fields import to_json_value
-from crm.fields.models import EXTERNAL_ID, MAX_CHOICES, MAX_DEFINITIONS, MAX_KEY_LENGTH, FieldDefinition
 
 MAX_LINK_LENGTH = 2000
 # The separator of several choices in a response, where every additional field is a single value.

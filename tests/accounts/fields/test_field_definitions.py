@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from crm.fields import api
-from crm.fields import models as field_definitions
+from accounts.fields import api
+from accounts.fields import models as field_definitions
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import field_definition_body
 from tests.support.factories import make_client, make_contact, make_deal, make_field_definition

@@ -1,7 +1,7 @@
 """Definitions of fields: the label, the type and the rules that an account sets for additional fields.
 
 The value of a defined field stays in `additional_fields`, under the key of the definition. Names without a definition remain possible,
-and accept any value. `crm.fields.api` reads the values.
+and accept any value. `accounts.fields.api` reads the values.
 """
 
 from typing import TYPE_CHECKING
@@ -71,7 +71,7 @@ class FieldDefinition(Ordered, Audited, TenantModel):
     objects = LockableQuerySet["FieldDefinition"].as_manager()
 
     class Meta:
-        db_table = "crm_fielddefinition"
+        db_table = "accounts_fielddefinition"
         default_related_name = "field_definitions"
         constraints = [
             models.UniqueConstraint(fields=["account", "resource", "key"], name="field_key_unique"),
