@@ -35,7 +35,7 @@ MAX_CHOICES = 200
 
 
 class FieldDefinition(Ordered, Audited, TenantModel):
-    """A field that the account defines for its clients, contacts or deals. Its key and its label are unique for the resource."""
+    """A field that the account defines for its clients, contacts, deals or suggestions. Its key and its label are unique for the resource."""
 
     api_resource = Resource("field_definition", _("Field"), _("Fields"), icon="text-cursor-input")
     audit_group = "field_definition"
@@ -45,6 +45,7 @@ class FieldDefinition(Ordered, Audited, TenantModel):
         CLIENT = "client", _("Clients")
         CONTACT = "contact", _("Contacts")
         DEAL = "deal", _("Deals")
+        SUGGESTION = "suggestion", _("Suggestions")
 
     class Type(models.TextChoices):
         TEXT = "text", _("Text")

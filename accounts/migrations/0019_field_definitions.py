@@ -61,7 +61,12 @@ class Migration(migrations.Migration):
                         (
                             "resource",
                             models.CharField(
-                                choices=[("client", "Clients"), ("contact", "Contacts"), ("deal", "Deals")],
+                                choices=[
+                                    ("client", "Clients"),
+                                    ("contact", "Contacts"),
+                                    ("deal", "Deals"),
+                                    ("suggestion", "Suggestions"),
+                                ],
                                 max_length=255,
                             ),
                         ),

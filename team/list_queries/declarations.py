@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.account.models import Account
-from accounts.fields.catalogue import Field, builtin_fields, fields_of
+from accounts.fields.catalogue import Field, builtin_fields, defined_fields, fields_of
 from accounts.users.models import User
 from core.rows.declared import FieldType
 from crm.fields.relations import DEAL_FILTERS, RELATIONS, Relation
@@ -93,7 +93,7 @@ class RecordList:
     def fields(self, account: Account) -> list[Field]:
         """Return the fields of the rows, with those that summaries store and those that the account defines."""
         if self.resource in OWN_FIELDS:
-            return list(OWN_FIELDS[self.resource])
+            return [*OWN_FIELDS[self.resource], *defined_fields(account, self.resource)]
         return [*fields_of(account, self.resource), *self.stored]
 
     @property
