@@ -150,6 +150,9 @@ class PostSerializer(DefinedFieldsSerializer):
         kind = self.instance.task_kind if self.instance else self.initial_data.get("task_kind")
         if trim(str(kind or "")) not in ("", Post.TaskKind.FEEDBACK):
             return {}
+        if "lookup" in self.context:
+            # An import reads them once.
+            return super().definitions
         return {row.key: row for row in definitions_of(self.context["account"], self.resource)}
 
     def validate(self, values: dict[str, Any]) -> dict[str, object]:
