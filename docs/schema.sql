@@ -3250,6 +3250,8 @@ ALTER INDEX public.pipeline_found ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX post_backer_by_client ON public.team_postbacker USING btree (account_id, client_id, post_id);
 
+CREATE INDEX post_by_additional_fields ON public.forum_post USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
+
 CREATE INDEX post_by_age ON public.forum_post USING btree (account_id, category_id, visibility, created_at, id);
 
 CREATE INDEX post_by_author ON public.forum_post USING btree (account_id, user_id, created_at, id) WHERE ((category_id IS NOT NULL) AND (trashed_at IS NULL));

@@ -35,9 +35,9 @@ from core.errors import FieldError
 from core.rows.access import prepared_access
 from core.search.queries import estimate_counts, search_transaction
 from crm.deals.models import COLUMN_ID, DealCount
-from crm.fields.condition_values import PIPELINE
-from crm.fields.conditions import Condition, Target
 from forum.posts.tasks import IS_OPEN_TASK
+from team.conditions.conditions import Condition, Target
+from team.conditions.values import PIPELINE
 from team.fields.names import name_of_user
 from team.list_queries.declarations import LISTS
 from team.list_queries.queries import ListQuery

@@ -13,9 +13,9 @@ from accounts.account.models import Account
 from accounts.fields.catalogue import Field, builtin_fields, defined_fields, fields_of
 from accounts.users.models import User
 from core.rows.declared import FieldType
-from crm.fields.relations import DEAL_FILTERS, RELATIONS, Relation
 from forum.lists.pages.base import KIND_NAMES
 from forum.lists.queries import LISTED
+from team.conditions.relations import DEAL_FILTERS, RELATIONS, Relation
 from team.summaries.models import LAST_ACTIVITY, NEXT_TASK, SUMS
 from team.tasks.queries import all_tasks
 

@@ -33,9 +33,18 @@ from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, searc
 from core.search.terms import Query
 from crm.contacts.models import ContactListMembership
 from crm.deals.stage_history import StageFilter
-from crm.fields.condition_values import BOOLEANS, OUTCOME
-from crm.fields.conditions import MAX_CONDITIONS, SEVERAL, TEXTS, Condition, Operator, QueryPurpose, Target, find_target
-from crm.fields.relations import Relation
+from team.conditions.conditions import (
+    MAX_CONDITIONS,
+    SEVERAL,
+    TEXTS,
+    Condition,
+    Operator,
+    QueryPurpose,
+    Target,
+    find_target,
+)
+from team.conditions.relations import Relation
+from team.conditions.values import BOOLEANS, OUTCOME
 from team.fields.names import LINKS, OF_FORUM, RECORDS, name_of_row, name_of_user
 from team.list_queries.declarations import LISTS, RecordList
 from team.summaries.models import SUM_NAMES, revenue_of, with_revenue, with_summary

@@ -5,7 +5,7 @@ from decimal import Decimal
 from team.imports.models import Import
 from tests.support.exports import exported
 from tests.support.factories import make_field_definition, make_post
-from tests.team.imports.test_imports import counts, faults, imported, upload
+from tests.support.imports import counts, faults, imported, upload
 
 HEAD = "Number,Title,Effort,Areas\n"
 
