@@ -81,6 +81,23 @@ BEGIN
     RETURN NEW;
 END $$;
 
+CREATE FUNCTION public.accounts_fielddefinition_update_search() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, OLD.search_text, NULL);
+        RETURN OLD;
+    END IF;
+    NEW.search_name := search.name(NEW.label);
+    NEW.search_text := search.fold(coalesce(NEW.label, '') || ' ' || coalesce(NEW.key, ''));
+    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.label, '') || ' ' || coalesce(NEW.key, ''), 35000), 'A');
+    IF TG_OP = 'UPDATE' THEN
+        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, OLD.search_text, NEW.search_text);
+    END IF;
+    RETURN NEW;
+END $$;
+
 CREATE FUNCTION public.accounts_group_update_search() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -325,23 +342,6 @@ CREATE FUNCTION public.crm_dealcount_insert_deltas() RETURNS trigger
         ; END IF;
                 RETURN NULL;
             END $$;
-
-CREATE FUNCTION public.crm_fielddefinition_update_search() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-BEGIN
-    IF TG_OP = 'DELETE' THEN
-        PERFORM search.update_words(TG_TABLE_NAME, OLD.account_id, OLD.search_text, NULL);
-        RETURN OLD;
-    END IF;
-    NEW.search_name := search.name(NEW.label);
-    NEW.search_text := search.fold(coalesce(NEW.label, '') || ' ' || coalesce(NEW.key, ''));
-    NEW.search_words := setweight(search.words(NEW.account_id, coalesce(NEW.label, '') || ' ' || coalesce(NEW.key, ''), 35000), 'A');
-    IF TG_OP = 'UPDATE' THEN
-        PERFORM search.update_words(TG_TABLE_NAME, NEW.account_id, OLD.search_text, NEW.search_text);
-    END IF;
-    RETURN NEW;
-END $$;
 
 CREATE FUNCTION public.crm_note_update_search() RETURNS trigger
     LANGUAGE plpgsql
@@ -939,6 +939,25 @@ CREATE TABLE public.accounts_branding (
     shows_powered_by boolean DEFAULT true NOT NULL
 );
 ALTER TABLE ONLY public.accounts_branding ALTER COLUMN account_id SET (n_distinct=2);
+
+CREATE TABLE public.accounts_fielddefinition (
+    account_id bigint NOT NULL,
+    id bigint NOT NULL,
+    resource character varying(255) NOT NULL,
+    key character varying(64) NOT NULL,
+    label character varying(255) NOT NULL,
+    type character varying(255) NOT NULL,
+    choices text[] NOT NULL,
+    required boolean NOT NULL,
+    in_lists boolean NOT NULL,
+    "position" integer NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
+    search_text text DEFAULT ''::text NOT NULL,
+    search_words tsvector DEFAULT ''::tsvector NOT NULL
+);
+ALTER TABLE ONLY public.accounts_fielddefinition ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.accounts_formerprefix (
     id bigint NOT NULL,
@@ -1617,25 +1636,6 @@ CREATE SEQUENCE public.crm_dealstage_numbers
     NO MINVALUE
     NO MAXVALUE
     CACHE 1;
-
-CREATE TABLE public.crm_fielddefinition (
-    account_id bigint NOT NULL,
-    id bigint NOT NULL,
-    resource character varying(255) NOT NULL,
-    key character varying(64) NOT NULL,
-    label character varying(255) NOT NULL,
-    type character varying(255) NOT NULL,
-    choices text[] NOT NULL,
-    required boolean NOT NULL,
-    in_lists boolean NOT NULL,
-    "position" integer NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL,
-    search_name text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C",
-    search_text text DEFAULT ''::text NOT NULL,
-    search_words tsvector DEFAULT ''::tsvector NOT NULL
-);
-ALTER TABLE ONLY public.crm_fielddefinition ALTER COLUMN account_id SET (n_distinct=2);
 
 CREATE TABLE public.crm_note (
     account_id bigint NOT NULL,
@@ -2507,6 +2507,9 @@ ALTER TABLE ONLY public.accounts_auditentry
 ALTER TABLE ONLY public.accounts_branding
     ADD CONSTRAINT accounts_branding_pkey PRIMARY KEY (account_id);
 
+ALTER TABLE ONLY public.accounts_fielddefinition
+    ADD CONSTRAINT accounts_fielddefinition_pkey PRIMARY KEY (account_id, id);
+
 ALTER TABLE ONLY public.accounts_formerprefix
     ADD CONSTRAINT accounts_formerprefix_pkey PRIMARY KEY (id);
 
@@ -2651,9 +2654,6 @@ ALTER TABLE ONLY public.crm_deallastchange
 ALTER TABLE ONLY public.crm_dealstage
     ADD CONSTRAINT crm_dealstage_pkey PRIMARY KEY (account_id, deal_id, number);
 
-ALTER TABLE ONLY public.crm_fielddefinition
-    ADD CONSTRAINT crm_fielddefinition_pkey PRIMARY KEY (account_id, id);
-
 ALTER TABLE ONLY public.crm_note
     ADD CONSTRAINT crm_note_pkey PRIMARY KEY (account_id, id);
 
@@ -2663,10 +2663,10 @@ ALTER TABLE ONLY public.crm_userlink
 ALTER TABLE ONLY public.django_migrations
     ADD CONSTRAINT django_migrations_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.crm_fielddefinition
+ALTER TABLE ONLY public.accounts_fielddefinition
     ADD CONSTRAINT field_key_unique UNIQUE (account_id, resource, key);
 
-ALTER TABLE ONLY public.crm_fielddefinition
+ALTER TABLE ONLY public.accounts_fielddefinition
     ADD CONSTRAINT field_label_unique UNIQUE (account_id, resource, label);
 
 ALTER TABLE ONLY public.forum_follow
@@ -3129,9 +3129,9 @@ CREATE INDEX export_of_file ON public.team_export USING btree (account_id, file_
 
 CREATE INDEX export_running ON public.team_export USING btree (updated_at) WHERE ((state)::text = 'running'::text);
 
-CREATE INDEX fielddefinition_by_name ON public.crm_fielddefinition USING btree (account_id, search_name, id);
+CREATE INDEX fielddefinition_by_name ON public.accounts_fielddefinition USING btree (account_id, search_name, id);
 
-CREATE INDEX fielddefinition_found ON public.crm_fielddefinition USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024');
+CREATE INDEX fielddefinition_found ON public.accounts_fielddefinition USING gin (account_id, search_words, search.parts(account_id, search_text)) WITH (gin_pending_list_limit='1024');
 ALTER INDEX public.fielddefinition_found ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX follower_due ON public.core_follower USING btree (name, due_at) WHERE (due_at IS NOT NULL);
@@ -3249,6 +3249,8 @@ CREATE INDEX pipeline_found ON public.accounts_pipeline USING gin (account_id, s
 ALTER INDEX public.pipeline_found ALTER COLUMN 3 SET STATISTICS 0;
 
 CREATE INDEX post_backer_by_client ON public.team_postbacker USING btree (account_id, client_id, post_id);
+
+CREATE INDEX post_by_additional_fields ON public.forum_post USING gin (account_id, additional_fields jsonb_path_ops) WITH (gin_pending_list_limit='1024') WHERE ((trashed_at IS NULL) AND (NOT (additional_fields = '{}'::jsonb)));
 
 CREATE INDEX post_by_age ON public.forum_post USING btree (account_id, category_id, visibility, created_at, id);
 
@@ -3423,6 +3425,8 @@ CREATE INDEX vote_of_user ON public.forum_vote USING btree (account_id, user_id,
 
 CREATE INDEX word_spelling ON public.core_word USING gin (account_id, kind public.text_ops, word public.gin_trgm_ops);
 
+CREATE TRIGGER accounts_fielddefinition_update_search BEFORE INSERT OR DELETE OR UPDATE OF label, key, search_text ON public.accounts_fielddefinition FOR EACH ROW EXECUTE FUNCTION public.accounts_fielddefinition_update_search();
+
 CREATE TRIGGER accounts_group_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, search_text ON public.accounts_group FOR EACH ROW EXECUTE FUNCTION public.accounts_group_update_search();
 
 CREATE TRIGGER accounts_pipeline_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, search_text ON public.accounts_pipeline FOR EACH ROW EXECUTE FUNCTION public.accounts_pipeline_update_search();
@@ -3430,6 +3434,8 @@ CREATE TRIGGER accounts_pipeline_update_search BEFORE INSERT OR DELETE OR UPDATE
 CREATE TRIGGER accounts_status_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, code, search_text ON public.accounts_status FOR EACH ROW EXECUTE FUNCTION public.accounts_status_update_search();
 
 CREATE TRIGGER accounts_user_update_search BEFORE INSERT OR DELETE OR UPDATE OF name, login, email, description, search_text ON public.accounts_user FOR EACH ROW EXECUTE FUNCTION public.accounts_user_update_search();
+
+CREATE TRIGGER add_words AFTER INSERT ON public.accounts_fielddefinition REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
 
 CREATE TRIGGER add_words AFTER INSERT ON public.accounts_group REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
 
@@ -3446,8 +3452,6 @@ CREATE TRIGGER add_words AFTER INSERT ON public.crm_contact REFERENCING NEW TABL
 CREATE TRIGGER add_words AFTER INSERT ON public.crm_contactlist REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
 
 CREATE TRIGGER add_words AFTER INSERT ON public.crm_deal REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
-
-CREATE TRIGGER add_words AFTER INSERT ON public.crm_fielddefinition REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
 
 CREATE TRIGGER add_words AFTER INSERT ON public.crm_note REFERENCING NEW TABLE AS written FOR EACH STATEMENT EXECUTE FUNCTION search.add_words();
 
@@ -3485,8 +3489,6 @@ CREATE TRIGGER crm_deal_update_search BEFORE INSERT OR DELETE OR UPDATE OF name,
 
 CREATE TRIGGER crm_dealcount_count AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal FOR EACH ROW EXECUTE FUNCTION public.crm_dealcount_insert_deltas();
 
-CREATE TRIGGER crm_fielddefinition_update_search BEFORE INSERT OR DELETE OR UPDATE OF label, key, search_text ON public.crm_fielddefinition FOR EACH ROW EXECUTE FUNCTION public.crm_fielddefinition_update_search();
-
 CREATE TRIGGER crm_note_update_search BEFORE INSERT OR DELETE OR UPDATE OF excerpt, content, trashed_at, search_text ON public.crm_note FOR EACH ROW EXECUTE FUNCTION public.crm_note_update_search();
 
 CREATE TRIGGER forum_facetcount_count AFTER INSERT OR DELETE OR UPDATE ON public.forum_post FOR EACH ROW EXECUTE FUNCTION public.forum_facetcount_insert_deltas();
@@ -3498,6 +3500,8 @@ CREATE TRIGGER keep_entries BEFORE TRUNCATE ON public.accounts_auditentry FOR EA
 CREATE TRIGGER keep_entry BEFORE DELETE OR UPDATE ON public.accounts_auditentry FOR EACH ROW EXECUTE FUNCTION public.accounts_keep_auditentry();
 
 CREATE CONSTRAINT TRIGGER place_event AFTER INSERT ON public.core_change DEFERRABLE INITIALLY DEFERRED FOR EACH ROW WHEN ((new.data IS NOT NULL)) EXECUTE FUNCTION public.core_place_event();
+
+CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('field_definition');
 
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.accounts_group DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('group');
 
@@ -3512,8 +3516,6 @@ CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON publ
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_contactlist DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('contact_list', 'trashable');
 
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_deal DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('deal', 'trashable');
-
-CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_fielddefinition DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('field_definition');
 
 CREATE CONSTRAINT TRIGGER record_change AFTER INSERT OR DELETE OR UPDATE ON public.crm_note DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION public.core_record_change('note', 'trashable');
 
@@ -3534,6 +3536,8 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_apitoken FOR EACH ROW WH
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_attachment FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_auditentry FOR EACH ROW EXECUTE FUNCTION public.accounts_begin_auditentry();
+
+CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_fielddefinition FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.accounts_group FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -3568,8 +3572,6 @@ CREATE TRIGGER take_id BEFORE INSERT ON public.crm_contact FOR EACH ROW WHEN ((n
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_contactlist FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_deal FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
-
-CREATE TRIGGER take_id BEFORE INSERT ON public.crm_fielddefinition FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
 CREATE TRIGGER take_id BEFORE INSERT ON public.crm_note FOR EACH ROW WHEN ((new.id IS NULL)) EXECUTE FUNCTION account_ids.take();
 
@@ -3657,6 +3659,9 @@ ALTER TABLE ONLY public.accounts_auditentry
 
 ALTER TABLE ONLY public.accounts_branding
     ADD CONSTRAINT accounts_branding_account_id_6b0ff6f8_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
+
+ALTER TABLE ONLY public.accounts_fielddefinition
+    ADD CONSTRAINT accounts_fielddefinition_account_id_8b7feae7_fk_accounts_accoun FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.accounts_group
     ADD CONSTRAINT accounts_group_account_id_2d29721b_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
@@ -3879,9 +3884,6 @@ ALTER TABLE ONLY public.crm_dealexternalid
 
 ALTER TABLE ONLY public.crm_dealstage
     ADD CONSTRAINT crm_dealstage_deal_id_fk FOREIGN KEY (account_id, deal_id) REFERENCES public.crm_deal(account_id, id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.crm_fielddefinition
-    ADD CONSTRAINT crm_fielddefinition_account_id_8b7feae7_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;
 
 ALTER TABLE ONLY public.crm_note
     ADD CONSTRAINT crm_note_account_id_f32c6875_fk_accounts_account_id FOREIGN KEY (account_id) REFERENCES public.accounts_account(id) DEFERRABLE INITIALLY DEFERRED;

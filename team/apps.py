@@ -35,6 +35,7 @@ class Team(rooms.Room):
         "goals",
         "reports",
         "records",
+        "post_fields",
         "home",
         "archives",
     )

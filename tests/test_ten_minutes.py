@@ -155,7 +155,7 @@ def test_a_field_takes_one_line(tree):
         "tests/test_words.py",
         "tests/test_search_declaration.py",
         "tests/test_migrations.py",
-        "tests/crm/fields",
+        "tests/accounts/fields",
         "tests/crm/clients",
     )
 

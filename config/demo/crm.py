@@ -8,13 +8,13 @@ from pathlib import Path
 from random import Random
 from urllib.parse import parse_qsl, urlencode
 
+from accounts.fields.models import FieldDefinition
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from config.demo.builder import DemoBuilder, Values, ascii_of, pick
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
-from crm.fields.models import FieldDefinition
 from crm.notes.models import Note
 from crm.user_links.models import UserLink
 from forum.posts.models import Post

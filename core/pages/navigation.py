@@ -94,8 +94,8 @@ _row_panels: defaultdict[str, list[RowRenderer]] = defaultdict(list)
 def register_panel(page: str, render: Renderer) -> None:
     """Add a panel to a page.
 
-    The page is `post`, the page of a suggestion for the team, `user`, the page of a user in the settings, or `suggestions`, a list of
-    suggestions, whose "row" are the parameters of the list, or `sign-in`, whose "row" is the path of the page after it.
+    The page is `post`, the page of a suggestion for the team, `pane`, a suggestion in the inbox, `user`, the page of a user in the settings, or
+    `suggestions`, a list of suggestions, whose "row" are the parameters of the list, or `sign-in`, whose "row" is the path of the page after it.
     """
     _panels[page].append(render)
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import cast
 
 from django.apps import apps
+from django.contrib.postgres.indexes import GinIndex
 from django.db import connection
 from django.db.models import Model, Q
 from django.db.models.signals import class_prepared
@@ -231,3 +232,14 @@ def create_index(name: str, table: str, columns: Sequence[str], condition: str) 
         # PostgreSQL would multiply the frequencies of the trigrams, although the trigrams of a word occur together.
         f"ALTER INDEX {name} ALTER COLUMN {len(columns)} SET STATISTICS 0",
     ]
+
+
+def additional_fields_index(name: str) -> GinIndex:
+    """Return the index for the conditions of lists on the values of additional fields. Rows without any are not in it."""
+    return GinIndex(
+        fields=["account", "additional_fields"],
+        name=f"{name}_by_additional_fields",
+        opclasses=["int8_ops", "jsonb_path_ops"],
+        gin_pending_list_limit=PENDING_LIST_LIMIT,
+        condition=Q(trashed_at=None) & ~Q(additional_fields={}),
+    )

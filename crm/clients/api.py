@@ -9,6 +9,8 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from accounts.account.models import Account
+from accounts.fields.api import DefinedFieldsField, DefinedFieldsSerializer, DefinedTextField
+from accounts.fields.models import EXTERNAL_ID
 from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsTeam
 from accounts.tags.api import TagFilter
@@ -26,8 +28,6 @@ from core.rows.access import Access
 from core.rows.trimmed import is_blank, trim
 from crm.clients.models import Client, ClientQuerySet, email_key
 from crm.clients.similar import MAX_SHOWN, SimilarityReason, find_similar
-from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer, DefinedTextField
-from crm.fields.models import EXTERNAL_ID
 from crm.resources.api.erasure import ErasableViewSet, describe_erasure
 from crm.resources.api.fields import (
     BulkLookup,

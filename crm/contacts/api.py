@@ -2,6 +2,7 @@
 
 from django.db.models import Exists, Model, OuterRef, QuerySet
 
+from accounts.fields.api import DefinedFieldsField, DefinedFieldsSerializer
 from accounts.tags.api import TagFilter
 from core.api.additional_fields import CUSTOM_FIELDS
 from core.api.fields import IntegerField, RelatedListField, TagsField
@@ -9,7 +10,6 @@ from core.api.filters import ListFilters, WireFilter, link_filter
 from core.api.serializers import ResourceSerializer, UniqueNameField
 from core.openapi.operations import SHAPES, Shape
 from crm.contacts.models import Contact, ContactList, ContactListMembership, ContactListQuerySet, ContactQuerySet
-from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer
 from crm.resources.api.erasure import ErasableViewSet, describe_erasure
 from crm.resources.api.fields import (
     BulkLookup,

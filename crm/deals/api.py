@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.fields.api import DefinedFieldsField, DefinedFieldsSerializer
 from accounts.hosts.api import APIRequest
 from accounts.statuses.models import Status
 from accounts.tags.api import TagFilter
@@ -24,7 +25,6 @@ from core.openapi.values import ID, TIME, JSONSchema, array_of, object_of, or_nu
 from crm.clients.api import BulkClientLookup, ClientLookup
 from crm.clients.models import Client
 from crm.deals.models import ORDERS, Deal, DealQuerySet, DealStage
-from crm.fields.api import DefinedFieldsField, DefinedFieldsSerializer
 from crm.resources.api.fields import (
     DerivedName,
     ExternalIdPairsFilter,

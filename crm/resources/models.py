@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Self
 
-from django.contrib.postgres.indexes import GinIndex
 from django.db import models, transaction
 from django.db.models import Exists, F, Func, IntegerField, OuterRef, Q
 from django.db.models.lookups import Exact
@@ -22,7 +21,7 @@ from core.rows.additional_fields import merge
 from core.rows.declared import FieldType, Moment, RowId, YesOrNo
 from core.rows.trash import LimitedQuerySet, Trashable, TrashableQuerySet, assign_links, trash_index
 from core.rows.trimmed import fold_email, trim
-from core.search.declaration import PENDING_LIST_LIMIT
+from core.search.declaration import additional_fields_index
 
 
 def list_indexes(name: str) -> list[models.Index]:
@@ -40,17 +39,6 @@ def change_index(name: str) -> models.Index:
 
 def _order_index(name: str, order: str, fields: list[str]) -> models.Index:
     return models.Index(fields=["account", *fields], name=f"{name}_by_{order}", condition=Q(trashed_at=None))
-
-
-def additional_fields_index(name: str) -> GinIndex:
-    """Return the index for the conditions of lists on the values of additional fields. Rows without any are not in it."""
-    return GinIndex(
-        fields=["account", "additional_fields"],
-        name=f"{name}_by_additional_fields",
-        opclasses=["int8_ops", "jsonb_path_ops"],
-        gin_pending_list_limit=PENDING_LIST_LIMIT,
-        condition=Q(trashed_at=None) & ~Q(additional_fields={}),
-    )
 
 
 def record_indexes(name: str, *, has_email: bool = False) -> list[models.Index]:

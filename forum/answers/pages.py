@@ -13,7 +13,7 @@ from accounts.attachments.uploading import MAX_FORM_BYTES, take_files
 from accounts.layout.forms import Form
 from accounts.statuses.models import Status, status_name
 from core.errors import Conflict, FieldErrors
-from core.pages.base import redirect, safe_path
+from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
 from core.pages.formatting import time_text
 from forum.answers.models import Answer, customer_news
@@ -86,12 +86,6 @@ class AnswerFormPage(ResubmittableTeamPage):
     def posts(self) -> PostQuerySet:
         """The posts of all forums of the account, because the inbox has them."""
         return self.request.account.posts.without_tasks()
-
-    @property
-    def back(self) -> str:
-        """The path of the page that follows, such as the inbox with the next suggestion, or ""."""
-        back = self.request.POST.get("back") or self.request.GET.get("back")
-        return safe_path(self.request, back, "/") if back else ""
 
     def form_for(self, post: Post, *sent: object, **values: object) -> AnswerForm:
         try:

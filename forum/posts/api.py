@@ -1,5 +1,6 @@
 """The views and serializers of posts and tasks in the Account API."""
 
+from functools import cached_property
 from typing import Any
 
 from django.db.models import F, Model, QuerySet
@@ -11,17 +12,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.account.models import Account
+from accounts.fields.api import DefinedFieldsField, DefinedFieldsSerializer
+from accounts.fields.models import FieldDefinition, definitions_of
 from accounts.hosts.api import APIRequest
 from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.models import Status
 from accounts.tags.api import TAGS, TagFilter
-from core.api.additional_fields import (
-    CUSTOM_FIELDS,
-    AdditionalFieldsField,
-    AdditionalFieldsSerializer,
-    AnyScalarField,
-    FieldTypes,
-)
+from core.api.additional_fields import CUSTOM_FIELDS, AnyScalarField, FieldTypes
 from core.api.conditions import ConditionFilters
 from core.api.fields import (
     BooleanField,
@@ -104,8 +101,9 @@ POST_FIELDS: FieldTypes = {
 }
 
 
-class PostSerializer(AdditionalFieldsSerializer):
+class PostSerializer(DefinedFieldsSerializer):
     model = Post
+    resource = "suggestion"
     typed = POST_FIELDS
 
     id = IntegerField(read_only=True)
@@ -128,7 +126,7 @@ class PostSerializer(AdditionalFieldsSerializer):
     target_is_quarter = BooleanField()
     tags = TagsField()
     response = TextField()
-    additional_fields = AdditionalFieldsField(POST_FIELDS)
+    additional_fields = DefinedFieldsField(POST_FIELDS)
     user_id = IntegerField(read_only=True)
     nick = TextField(read_only=True)
     agent = TextField(read_only=True)
@@ -145,6 +143,17 @@ class PostSerializer(AdditionalFieldsSerializer):
     repeat_every = IntegerField(min_value=1, max_value=MAX_REPEAT)
 
     sources = {"status": "status_code", "points": "votes_cache"}
+
+    @cached_property
+    def definitions(self) -> dict[str, FieldDefinition]:
+        """The definitions of the account for suggestions, by key. Tasks have none."""
+        kind = self.instance.task_kind if self.instance else self.initial_data.get("task_kind")
+        if trim(str(kind or "")) not in ("", Post.TaskKind.FEEDBACK):
+            return {}
+        if "lookup" in self.context:
+            # An import reads them once.
+            return super().definitions
+        return {row.key: row for row in definitions_of(self.context["account"], self.resource)}
 
     def validate(self, values: dict[str, Any]) -> dict[str, object]:
         """Check the rules between fields. Drop nulls of fields that cannot be null."""

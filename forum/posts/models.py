@@ -23,7 +23,7 @@ from core.errors import FieldError
 from core.registry import Resource
 from core.rows.additional_fields import NOT_SEARCHED, additional_fields, merge
 from core.rows.trash import assign_links, link_indexes, trash_index
-from core.search.declaration import Search
+from core.search.declaration import Search, additional_fields_index
 from forum.activities.models import Activity
 from forum.categories.models import defaults_of_new_post
 from forum.comments.commenting import Commentable
@@ -269,6 +269,7 @@ class Post(Tagged, Mergeable, Commentable, Votable):
                 condition=Q(additional_fields__has_key="source_id"),
             ),
             trash_index("post"),
+            additional_fields_index("post"),
         ]
 
     def __str__(self) -> str:

@@ -24,7 +24,7 @@ from core.db.text import replace_non_xml
 from core.error_responses import error_response
 from core.errors import Conflict, FieldError, FieldErrors
 from core.http import throttling
-from core.pages.base import no_content, redirect, referring_path
+from core.pages.base import no_content, redirect, referring_path, safe_path
 from core.search.queries import MAX_QUERY_LENGTH
 from forum.forums.pages.base import ForumPage, ResubmittablePage
 from forum.forums.requests import ForumRequest, ForumUserRequest
@@ -119,6 +119,12 @@ class ForumTeamPage(ForumPage):
     def posts(self) -> PostQuerySet:
         """The posts of the forum, including those in the trash."""
         return self.request.account.posts.of_forum(self.request.forum.id).without_tasks()
+
+    @property
+    def back(self) -> str:
+        """The path of the page that follows, such as the inbox with the next suggestion, or ""."""
+        back = self.request.POST.get("back") or self.request.GET.get("back")
+        return safe_path(self.request, back, "/") if back else ""
 
     def find(self, id: int) -> Post:
         """Return the post, annotated with the title of the original that it was merged into. Raise Http404 or PostInTrash."""

@@ -87,7 +87,7 @@ DERIVE = (
     ),
     """
     UPDATE accounts_account SET resources_with_fields = ARRAY(
-        SELECT DISTINCT resource FROM crm_fielddefinition WHERE account_id = %(account)s ORDER BY resource
+        SELECT DISTINCT resource FROM accounts_fielddefinition WHERE account_id = %(account)s ORDER BY resource
     ) WHERE id = %(account)s
     """,
     # A job of `team.backers` computes the figures of the suggestions of customers.

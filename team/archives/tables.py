@@ -159,7 +159,7 @@ TABLES: dict[str, ArchivedTable] = {
         },
     ),
     **plain(pipelines="accounts.Pipeline", statuses="accounts.Status", tags="accounts.Tag"),
-    **plain(field_definitions="crm.FieldDefinition", views="team.SavedView", goals="team.Goal"),
+    **plain(field_definitions="accounts.FieldDefinition", views="team.SavedView", goals="team.Goal"),
     "forums": ArchivedTable(
         "forum.Forum",
         {"`host` has the address, or null for that of the account": "host_id"},

@@ -24,7 +24,7 @@ from accounts.account.models import Account
 from accounts.users.models import User
 from core.errors import FieldError
 from core.search.queries import search_transaction
-from crm.fields.condition_values import read_number
+from team.conditions.values import read_number
 from team.list_queries.declarations import LISTS
 from team.list_queries.queries import ListQuery
 from team.lists.saved_views import VIEW_GONE, SavedView, find_view, move_into_query, open_view

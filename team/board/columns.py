@@ -27,6 +27,7 @@ from django.utils.translation import gettext_lazy as _
 
 from accounts.account.exchange_rates import ConvertedSum
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
 from accounts.statuses.models import Pipeline, Status
 from core.db.prepared import array_literal, prepared
 from core.db.tenancy import account_of
@@ -34,10 +35,9 @@ from core.errors import FieldError
 from core.rows.access import prepared_access
 from core.search.queries import estimate_counts, search_transaction
 from crm.deals.models import COLUMN_ID, DealCount
-from crm.fields.catalogue import Field
-from crm.fields.condition_values import PIPELINE
-from crm.fields.conditions import Condition, Target
 from forum.posts.tasks import IS_OPEN_TASK
+from team.conditions.conditions import Condition, Target
+from team.conditions.values import PIPELINE
 from team.fields.names import name_of_user
 from team.list_queries.declarations import LISTS
 from team.list_queries.queries import ListQuery

@@ -14,6 +14,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field, fields_of
 from accounts.users.models import User
 from core.api.fields import MISSING
 from core.api.views import NOT_SETTABLE
@@ -25,7 +26,6 @@ from core.rows.trash import TrashedId
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
-from crm.fields.catalogue import Field, fields_of
 from crm.resources.api.views import name_defined_field, read_values
 from team.batches.models import RowResult
 from team.batches.restoring import COMPANIONS, CONTACT_LISTS, has_tag, has_too_many_tags, split_name, values_of

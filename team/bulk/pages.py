@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field, fields_of, grouped
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.statuses.models import status_name
@@ -29,7 +30,6 @@ from core.pages.creation import CreatingPage, Creation
 from core.pages.errors import field_message
 from core.pages.formatting import number_text
 from core.registry import registry
-from crm.fields.catalogue import Field, fields_of, grouped
 from team.batches.models import BatchQuerySet, RowResult
 from team.bulk.actions import RESOURCES, Action, SetFields, settable_fields
 from team.bulk.models import MAX_ROWS, BulkChange, actions_of

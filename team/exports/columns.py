@@ -22,11 +22,11 @@ from django.utils.translation import gettext as _
 from psycopg.types.numeric import Int8
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
 from core.db.prepared import fetch
 from core.db.tenancy import fold
 from core.registry import registry
 from core.rows.declared import FieldType
-from crm.fields.catalogue import Field
 from crm.resources.models import ExternallyIdentified
 from team.exports.declarations import ID, NAMED, fields_of_export
 from team.fields.names import LINKS

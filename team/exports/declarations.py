@@ -15,16 +15,16 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
 from accounts.users.models import User
 from core.rows.declared import FieldType
 from crm.clients.models import Client
 from crm.contacts.models import Contact, ContactListMembership
 from crm.deals.models import Deal
-from crm.fields.catalogue import Field
 from crm.notes.models import Note
 from crm.resources.models import links_to_accessible
 from team.fields.names import name_of_row
-from team.list_queries.declarations import LISTS, SUGGESTION_FIELDS, RecordList
+from team.list_queries.declarations import LISTS, RecordList
 from team.timeline.models import KINDS
 
 # The column of each row that people call its number. Rows that other tables do not refer to have none.
@@ -170,7 +170,6 @@ EXPORTS: dict[str, ExportResource] = {
         ExportResource(
             key=FORUM_SUGGESTIONS,
             label=_("Suggestions, with the filters of the forum"),
-            fields=(ID, *SUGGESTION_FIELDS),
             texts=texts_of(LISTS["suggestion"]),
         ),
         ExportResource(
@@ -207,4 +206,5 @@ EXPORTS: dict[str, ExportResource] = {
 
 def fields_of_export(resource: str, account: Account) -> list[Field]:
     """Return the fields of the rows, with those that the account defines. Except for `ID`, all of a list are those of the list."""
-    return list(EXPORTS[resource].fields) or [ID, *LISTS[resource].fields(account)]
+    of_list = "suggestion" if resource == FORUM_SUGGESTIONS else resource
+    return list(EXPORTS[resource].fields) or [ID, *LISTS[of_list].fields(account)]

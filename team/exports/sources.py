@@ -17,6 +17,7 @@ from django.http import Http404, QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import REASON_NAMES
 from accounts.statuses.models import reason_text
 from accounts.users.models import User
 from core.api.fields import to_id
@@ -27,7 +28,6 @@ from core.numbers import to_decimal
 from core.rows.declared import FieldType
 from core.rows.values import ValuesRow
 from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
-from crm.fields.catalogue import REASON_NAMES
 from forum.lists.pages.base import DEFAULT_ORDER, Filters, read_order
 from forum.lists.queries import PostQuerySet
 from forum.lists.team_filters import TeamOrder, read_team_filter, team_orders

@@ -15,13 +15,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import REASON_NAMES, Field, builtin_fields
 from accounts.statuses.models import Status, reason_text, status_name
 from core.api.routing import path_with_id
 from core.pages.formatting import amount_text, date_text, number_text
 from core.rows.access import Access
 from core.rows.declared import FieldType
 from core.rows.values import ValuesRow
-from crm.fields.catalogue import REASON_NAMES, Field, builtin_fields
 from crm.resources.models import CRMResource
 from team.fields.forms import currency_of, display
 from team.fields.names import LINKS, RECORDS, Names, href_of, name_of_row, name_of_user

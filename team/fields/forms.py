@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import REASON_NAMES, Field, fields_of
 from accounts.layout.forms import Form, LongSelect
 from accounts.statuses.models import Status, reason_text, status_name, stored_reason
 from accounts.users.models import User
@@ -40,7 +41,6 @@ from core.search.queries import MAX_QUERY_LENGTH, search, search_transaction
 from crm.clients.mistypings import doubts_of
 from crm.clients.models import Client
 from crm.deals.models import Deal
-from crm.fields.catalogue import REASON_NAMES, Field, fields_of
 from crm.resources.api.views import write_row
 from crm.resources.models import CRMResource
 from team.fields.names import LINKS, people_of

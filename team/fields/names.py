@@ -11,12 +11,12 @@ from django.db.models.expressions import Combinable
 from django.db.models.functions import Cast, Coalesce, NullIf
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
 from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.models import Status, status_name
 from accounts.users.models import User
 from core.api.routing import path_with_id
 from core.rows.declared import FieldType
-from crm.fields.catalogue import Field
 
 # The most users in the choices of a form.
 MAX_USERS = 500

@@ -1,4 +1,4 @@
-"""The settings pages for the fields that the account defines for clients, contacts and deals."""
+"""The settings pages for the fields that the account defines for clients, contacts, deals and suggestions."""
 
 from typing import Any
 
@@ -12,13 +12,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.account.models import Account
+from accounts.fields.api import FieldDefinitionSerializer, count_misfits
+from accounts.fields.models import MAX_DEFINITIONS, FieldDefinition
 from accounts.hosts.requests import UserRequest
 from accounts.layout.forms import Form
 from accounts.layout.settings import SettingsPage, move_row, parse_id
 from core.pages.base import redirect
 from core.pages.creation import CreatingPage, Creation
-from crm.fields.api import FieldDefinitionSerializer, count_misfits
-from crm.fields.models import MAX_DEFINITIONS, FieldDefinition
 
 Target = FieldDefinition.Target
 
@@ -54,8 +54,11 @@ class FieldDefinitionForm(Form):
         ),
     )
 
-    def __init__(self, *args: Any, row: FieldDefinition | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, resource: str, row: FieldDefinition | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if resource == Target.SUGGESTION:
+            # Visitors write suggestions without these fields.
+            del self.fields["required"]
         if row is not None:
             del self.fields["key"]
             self.initial = {name: getattr(row, name) for name in self.fields} | {"choices": "\n".join(row.choices)}
@@ -100,7 +103,7 @@ class FieldsPage(CreatingPage, SettingsPage):
         return self.request.account.field_definitions.filter(resource=self.resource).order_by("position", "id")
 
     def get(self, request: UserRequest) -> HttpResponse:
-        return self.show(FieldDefinitionForm())
+        return self.show(FieldDefinitionForm(resource=self.resource))
 
     def show(self, form: Form) -> HttpResponse:
         rows = list(self.rows[:MAX_DEFINITIONS])
@@ -108,7 +111,7 @@ class FieldsPage(CreatingPage, SettingsPage):
         return self.render_form(form, rows=rows, may_add=may_add, resource=self.resource, resources=Target.choices)
 
     def add(self, request: UserRequest) -> HttpResponse:
-        form, account = FieldDefinitionForm(request.POST), request.account
+        form, account = FieldDefinitionForm(request.POST, resource=self.resource), request.account
 
         def change(row: FieldDefinition) -> None:
             write_definition(account, row, {name: form.cleaned_data[name] for name in form.fields if name != "key"})
@@ -117,7 +120,7 @@ class FieldsPage(CreatingPage, SettingsPage):
             create=lambda: write_definition(account, None, {**form.cleaned_data, "resource": self.resource}),
             rows=account.field_definitions.locked(),
             path=lambda row: reverse("team-field", args=[row.id]),
-            saved=lambda row: {**FieldDefinitionForm(row=row).initial, "key": row.key},
+            saved=lambda row: {**FieldDefinitionForm(resource=row.resource, row=row).initial, "key": row.key},
             change=change,
         )
         if self.create_once(form, creation, further={"resource": self.resource}) is None:
@@ -141,14 +144,14 @@ class FieldPage(SettingsPage):
 
     def get(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
-        return self.show(row, FieldDefinitionForm(row=row))
+        return self.show(row, FieldDefinitionForm(resource=row.resource, row=row))
 
     def show(self, row: FieldDefinition, form: Form) -> HttpResponse:
         return self.render_form(form, row=row, resource_name=row.get_resource_display())
 
     def save(self, request: UserRequest, id: int) -> HttpResponse:
         row = self.find(id)
-        form = FieldDefinitionForm(request.POST, row=row)
+        form = FieldDefinitionForm(request.POST, resource=row.resource, row=row)
         written: list[FieldDefinition] = []
 
         def act() -> None:

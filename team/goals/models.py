@@ -21,7 +21,7 @@ from core.db.locks import LockableQuerySet
 from core.db.tenancy import TenantModel, foreign_object
 from core.errors import Conflict, FieldError
 from core.registry import Resource
-from crm.fields.periods import first_of_months
+from team.conditions.periods import first_of_months
 
 MAX_GOALS, MAX_TARGET = 200, 10**12
 

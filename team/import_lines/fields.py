@@ -22,10 +22,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
+from accounts.fields.models import FieldDefinition
 from core.db.tenancy import fold
 from core.rows.declared import FieldType
-from crm.fields.catalogue import Field
-from crm.fields.models import FieldDefinition
 from team.exports.columns import Part, columns_of
 from team.exports.declarations import ID
 
@@ -152,7 +152,8 @@ def find_field(code: str, account: Account, known: dict[str, ImportField]) -> Im
     if not any(field.kind == kind for field in known.values()):
         return None
     is_customer = RowKind(kind).resource != "post"
-    if is_customer and key.startswith(NEW_FIELD) and key[1:] in FieldDefinition.Type.values:
+    is_definable = kind in FieldDefinition.Target.values
+    if is_definable and key.startswith(NEW_FIELD) and key[1:] in FieldDefinition.Type.values:
         return ImportField(RowKind(kind), Field(key, _("New field"), FieldType(key[1:])), _("New field"))
     match = EXTERNAL_ID.fullmatch(key)
     if match is None:

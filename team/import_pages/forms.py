@@ -14,13 +14,13 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.fields.models import FieldDefinition
 from accounts.layout.forms import Form, LongSelect
 from accounts.statuses.models import status_name
 from accounts.users.models import User
 from core.db.tenancy import fold
 from core.errors import FieldError
 from core.rows.declared import FieldType
-from crm.fields.models import FieldDefinition
 from team.fields.names import LINKS
 from team.import_lines.fields import KIND_LABELS, NEW_FIELD, ImportField, RowKind, fields_of, find_field
 from team.import_lines.guessing import guess_mapping, guess_match

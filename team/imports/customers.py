@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from accounts.account.models import Account
+from accounts.fields.api import DefinedFieldsSerializer
+from accounts.fields.models import FieldDefinition
 from accounts.users.models import User
 from core.api.serializers import declared_fields
 from core.db.tenancy import fold
@@ -11,8 +13,6 @@ from core.errors import FieldErrors
 from core.registry import registry
 from core.rows.trimmed import name_key
 from crm.contacts.models import Contact, ContactList
-from crm.fields.api import DefinedFieldsSerializer
-from crm.fields.models import FieldDefinition
 from crm.resources.api.fields import BulkLookup
 from crm.resources.api.views import CRMViewSet, name_defined_field, nested
 from crm.resources.models import CRMResource

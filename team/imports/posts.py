@@ -12,18 +12,22 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import defined_name
+from accounts.fields.models import FieldDefinition
 from accounts.users.models import User
 from core.api.fields import TagsField
 from core.db.tenancy import next_ids
 from core.errors import FieldError, FieldErrors
 from core.rows.trimmed import fold_email
+from crm.resources.api.fields import Lookup
+from crm.resources.api.views import name_defined_field, nested
 from forum.comments.models import Comment
 from forum.posts.api import PostSerializer
 from forum.posts.models import Post
 from forum.texts.markdown import render
 from forum.votes.models import Vote
 from team.batches.restoring import ADDED_COMMENTS, ADDED_VOTERS, has_tag
-from team.import_lines.fields import RowKind
+from team.import_lines.fields import ImportField, RowKind
 from team.import_lines.lines import SEPARATORS, Line, read_time
 from team.imports.writing import KindWriter, PartContext, PendingRow
 from team.spreadsheets.values import EMAIL
@@ -64,6 +68,7 @@ class PostWriter(KindWriter):
 
     def __init__(self, part: PartContext, kind: RowKind) -> None:
         super().__init__(part, kind)
+        self.lookup = Lookup(self.account, self.user.access)
         self.members: dict[str, User] = {}
         self.pending: list[PendingPost] = []
         # The tags of posts that are not written yet.
@@ -72,6 +77,9 @@ class PostWriter(KindWriter):
     def find_rows(self) -> Any:
         rows = self.account.posts.live().accessible_to(self.user)
         return rows.filter(category_id=None) if self.kind == RowKind.TASK else rows.without_tasks()
+
+    def definition_of(self, field: ImportField) -> FieldDefinition:
+        return self.lookup.definitions(FieldDefinition.Target.SUGGESTION)[field.field.key]
 
     def make(self) -> Any:
         [id] = next_ids(self.account.id, 1)
@@ -95,16 +103,17 @@ class PostWriter(KindWriter):
     def validate(self, row: Any, data: dict[str, Any], *, is_new: bool) -> dict[str, Any]:
         data = dict(data)
         further = {name: data.pop(name, None) for name in FURTHER}
+        data = dict[str, Any](nested(data))
         if is_new and further["source_id"]:
-            data["additional_fields"] = {"source_id": further["source_id"]}
+            data["additional_fields"] = {**data.get("additional_fields", {}), "source_id": further["source_id"]}
         errors: list[FieldError] = []
         if not is_new and row._state.adding:
             # An earlier line of the part creates the suggestion. This one adds a vote, a comment or a tag.
             values = {"tags": TagsField().run_validation(data["tags"])} if "tags" in data else {}
         else:
-            context = {"account": self.account, "access": self.user.access}
+            context = {"account": self.account, "access": self.user.access, "lookup": self.lookup}
             serializer = PostSerializer(None if is_new else row, data=data, partial=not is_new, context=context)
-            errors = serializer.find_errors()
+            errors = [name_defined_field(error) for error in serializer.find_errors()]
             values = serializer.values
         if further["approved"] is not None:
             values["approved"] = further["approved"]
@@ -151,7 +160,11 @@ class PostWriter(KindWriter):
 
     def change(self, row: Any, values: dict[str, Any], before: dict[str, Any]) -> list[str]:
         plain = {**values, **({"status_id": values["status"].id} if "status" in values else {})}
+        additional: dict[str, object] = plain.pop("additional_fields", {})
         changed = [name for name in before if name in plain and plain[name] != getattr(row, name)]
+        changed += [
+            name for key in additional if (name := defined_name(key)) in before and additional[key] != before[name]
+        ]
         kept = {name: value for name, value in values.items() if name in ("voters", "comments") or changed}
         if not kept:
             return []

@@ -11,6 +11,9 @@ from django.utils.text import slugify
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.fields.api import FieldDefinitionSerializer
+from accounts.fields.catalogue import defined_name
+from accounts.fields.models import MAX_CHOICES, FieldDefinition
 from accounts.roles.models import ASSIGNABLE
 from accounts.statuses.api import StatusSerializer
 from accounts.statuses.models import Status
@@ -20,9 +23,6 @@ from core.errors import FieldError, FieldErrors
 from core.rows.declared import FieldType
 from crm.clients.models import Client
 from crm.contacts.models import Contact
-from crm.fields.api import FieldDefinitionSerializer
-from crm.fields.catalogue import defined_name
-from crm.fields.models import MAX_CHOICES, FieldDefinition
 from crm.resources.models import CRMResource
 from team.batches.models import RecordedRow, RowResult
 from team.batches.restoring import values_of

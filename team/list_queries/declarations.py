@@ -1,4 +1,4 @@
-"""The lists of the team's pages: their rows, columns, orders and special filters. The fields come from `crm.fields.catalogue`."""
+"""The lists of the team's pages: their rows, columns, orders and special filters. The fields come from `accounts.fields.catalogue`."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field, builtin_fields, defined_fields, fields_of
 from accounts.users.models import User
 from core.rows.declared import FieldType
-from crm.fields.catalogue import Field, builtin_fields, fields_of
-from crm.fields.relations import DEAL_FILTERS, RELATIONS, Relation
 from forum.lists.pages.base import KIND_NAMES
 from forum.lists.queries import LISTED
+from team.conditions.relations import DEAL_FILTERS, RELATIONS, Relation
 from team.summaries.models import LAST_ACTIVITY, NEXT_TASK, SUMS
 from team.tasks.queries import all_tasks
 
@@ -93,7 +93,7 @@ class RecordList:
     def fields(self, account: Account) -> list[Field]:
         """Return the fields of the rows, with those that summaries store and those that the account defines."""
         if self.resource in OWN_FIELDS:
-            return list(OWN_FIELDS[self.resource])
+            return [*OWN_FIELDS[self.resource], *defined_fields(account, self.resource)]
         return [*fields_of(account, self.resource), *self.stored]
 
     @property

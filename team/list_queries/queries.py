@@ -17,6 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
 from accounts.users.models import User
 from core.api.lists import COMMON_ROWS, SORT_LIMIT, TooManyToSort, collect_and_sort, scan_in_order
 from core.api.paging import ListPage
@@ -31,10 +32,9 @@ from core.search.queries import MAX_QUERY_LENGTH, estimate_counts, search, searc
 from core.search.terms import Query
 from crm.contacts.models import ContactListMembership
 from crm.deals.stage_history import StageFilter
-from crm.fields.catalogue import Field
-from crm.fields.condition_values import BOOLEANS, OUTCOME
-from crm.fields.conditions import MAX_CONDITIONS, SEVERAL, Condition, Operator, QueryPurpose, Target, find_target
-from crm.fields.relations import Relation
+from team.conditions.conditions import MAX_CONDITIONS, SEVERAL, Condition, Operator, QueryPurpose, Target, find_target
+from team.conditions.relations import Relation
+from team.conditions.values import BOOLEANS, OUTCOME
 from team.fields.names import LINKS
 from team.list_queries.declarations import LISTS, RecordList
 from team.list_queries.sorting import sort_expression

@@ -7,10 +7,10 @@ from django.db.models.expressions import F, RawSQL
 from django.db.models.functions import Lower, NullIf
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
 from accounts.users.models import User
 from core.rows.declared import FieldType
-from crm.fields.catalogue import Field
-from crm.fields.conditions import TEXTS
+from team.conditions.conditions import TEXTS
 from team.fields.names import OF_FORUM, RECORDS, name_of_row, name_of_user
 from team.list_queries.declarations import LISTS
 

@@ -10,9 +10,9 @@ from django.db.models.expressions import RawSQL
 
 from accounts.account.exchange_rates import ConvertedSum
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
 from core.rows.declared import FieldType
 from core.search.queries import search_transaction
-from crm.fields.catalogue import Field
 from team.list_queries.queries import ListQuery
 from team.summaries.models import SUM_NAMES, revenue_by
 

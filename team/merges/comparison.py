@@ -8,10 +8,10 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field, defined_name, fields_of
 from core.db.tenancy import fold
 from core.errors import FieldError, FieldErrors
 from core.rows.declared import FieldType
-from crm.fields.catalogue import Field, defined_name, fields_of
 from crm.resources.models import CRMResource
 
 # The maximum length of two long texts that are joined.

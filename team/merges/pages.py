@@ -20,6 +20,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import grouped
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
 from core.error_responses import error_response
@@ -30,7 +31,6 @@ from core.search.queries import search, search_transaction
 from crm.clients.models import Client
 from crm.clients.similar import find_similar
 from crm.contacts.models import Contact
-from crm.fields.catalogue import grouped
 from crm.resources.models import ExternallyIdentified
 from team.fields.cells import fact_of, with_linked_names
 from team.lists.pages.base import RecordsPage

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields.models import EXTERNAL_ID
 from accounts.statuses.api import StatusSerializer
 from accounts.statuses.models import Status
 from accounts.users.api import NewUserSerializer
@@ -33,7 +34,6 @@ from crm.contacts.api import ContactListSerializer, ContactSerializer
 from crm.contacts.models import Contact, ContactList
 from crm.deals.api import DealSerializer
 from crm.deals.models import Deal
-from crm.fields.models import EXTERNAL_ID
 from crm.notes.models import Note
 from crm.resources.api.fields import Lookup
 from crm.resources.models import CRMResource

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from accounts.account.models import Account
 from core.errors import FieldError, FieldErrors
 from core.http.regions import MONDAY, first_of_week
-from crm.fields.periods import first_of_months
+from team.conditions.periods import first_of_months
 
 MAX_MONTHS = 36
 DEFAULT_MONTHS = 12

@@ -29,6 +29,7 @@ from django.utils.translation import gettext_lazy as _
 from psycopg.types.numeric import Int8
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
 from accounts.statuses.models import Status
 from core.db.derived import Key
 from core.db.prepared import array_literal, fetch
@@ -39,7 +40,6 @@ from core.rows.values import ValuesRow
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
-from crm.fields.catalogue import Field
 
 # The fields that summaries store. Each is an order of the list, which has an index.
 LAST_ACTIVITY = Field("last_activity_at", _("Last activity"), FieldType.TIME, read_only=True, in_lists=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.models import Model, Q, QuerySet
 
+from accounts.fields.catalogue import builtin_fields
 from core.db.derived import Act, AnyDerivation, Comparison, Derivation, Key, insert_with, register, register_comparisons
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
@@ -19,7 +20,6 @@ from core.rows.trash import Trashable
 from crm.clients.models import Client
 from crm.contacts.models import Contact
 from crm.deals.models import Deal
-from crm.fields.catalogue import builtin_fields
 from crm.notes.models import Note
 from forum.posts.models import Post
 from forum.votes.models import ProxyVote

@@ -13,11 +13,11 @@ from django.utils.functional import Promise
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
 
+from accounts.fields.catalogue import Field, builtin_fields, fields_of
 from accounts.statuses.models import Status
 from core.api.paging import ListPage
 from core.api.routing import path_with_id
 from core.rows.declared import FieldType
-from crm.fields.catalogue import Field, builtin_fields, fields_of
 from crm.notes.models import Note
 from forum.texts.markdown import render
 from team.fields.forms import display

@@ -3,13 +3,13 @@
 The field names come from the serializers. `tests/test_documents.py` compares their spelling and order with `docs/interface.md`.
 """
 
+from accounts.fields.api import FieldDefinitionSerializer
 from accounts.statuses.api import StatusSerializer
 from accounts.users.models import User
 from core.api.resources import ResourceSerializer
 from crm.clients.api import ClientSerializer
 from crm.contacts.api import ContactListSerializer, ContactSerializer
 from crm.deals.api import DealSerializer
-from crm.fields.api import FieldDefinitionSerializer
 from crm.notes.api import NoteSerializer
 from crm.user_links.api import UserLinkSerializer
 from forum.comments.api import CommentAsPostSerializer, CommentSerializer

@@ -235,6 +235,7 @@ class World:
         self.category = self.account.categories.of_forum(acme.forum.id).first()
         self.field = make_field_definition(self.account, "size", label="Size", type="choice", choices=["S", "M", "L"])
         make_field_definition(self.account, "since", label="Customer since", type="date", required=True)
+        make_field_definition(self.account, "effort", resource="suggestion", label="Effort", type="number")
         self.status = self.account.statuses_of_kind(Status.Kind.POST).first()
         _invitation, self.invitation = self.account.invitations.invite(
             self.account, email="dora@acme.example", role=User.Role.AGENT, by=self.alice
@@ -639,6 +640,7 @@ PAGES = [
     PageCase("app/notes/<id:id>/edit", "bob", path=lambda world: f"/app/notes/{world.note.id}/edit"),
     PageCase("app/clients/<id:id>", "bob", path=of_record("clients", "?user_q=dan"), state="with users to link"),
     PageCase("app/posts/<id:id>/clients", "bob", path=of_post("/clients")),
+    PageCase("app/posts/<id:id>/fields", "bob", path=of_post("/fields")),
     PageCase("app/posts/<id:id>/clients", "bob", path=of_post("/clients", name="private"), state="empty"),
     PageCase("app/posts/<id:id>/message", "bob", path=of_post("/message")),
     PageCase("app/posts/<id:id>/message", "bob", path=of_post("/message"), prepare=preview, state="preview"),

@@ -12,12 +12,12 @@ from accounts.account.models import Account
 from accounts.account_creation.creation import create_account
 from accounts.attachments.models import Attachment
 from accounts.attachments.uploading import upload
+from accounts.fields.models import FieldDefinition
 from accounts.tokens.models import APIToken
 from accounts.users.models import User
 from crm.clients.models import Client
 from crm.contacts.models import Contact, ContactList
 from crm.deals.models import Deal
-from crm.fields.models import FieldDefinition
 from crm.notes.models import Note
 from crm.user_links.models import UserLink
 from forum.answers.models import Answer

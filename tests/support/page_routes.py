@@ -58,6 +58,7 @@ def make_rows(account, user) -> dict[str, int | str]:
     forum = account.forums.create(host_id=account.hosts.create(name=f"{account.prefix}-more").id, name=SECRET)
     make_token(user, label=SECRET)
     post = make_post(user, f"{SECRET} wish", content=SECRET)
+    make_field_definition(account, resource="suggestion", label=f"{SECRET} field")
     return {
         "attachments": make_attachment(user, "post", post, f"{SECRET}.txt").id,
         "posts": post.id,

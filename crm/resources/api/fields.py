@@ -12,6 +12,8 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.fields import empty
 
 from accounts.account.models import Account
+from accounts.fields.api import DefinedTextField
+from accounts.fields.models import FieldDefinition, definitions_of
 from accounts.users.models import User
 from core.api.conditions import ConditionFilters
 from core.api.fields import MAX_NAME_LENGTH, BooleanField, ReferenceMixin, TextField, WireField, to_object
@@ -21,8 +23,6 @@ from core.db.text import is_xml_text
 from core.errors import FieldError, FieldErrors
 from core.rows.access import Access
 from core.rows.trimmed import fold_email, is_blank, trim
-from crm.fields.api import DefinedTextField
-from crm.fields.models import FieldDefinition, definitions_of
 from crm.resources.models import (
     MAX_EXTERNAL_IDS,
     MAX_VALUE_LENGTH,

@@ -7,6 +7,7 @@ from django.http import HttpResponse
 from rest_framework.response import Response
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import defined_name
 from accounts.hosts.api import APIRequest
 from accounts.tags.api import TAGS
 from accounts.users.models import User
@@ -24,7 +25,6 @@ from core.openapi.schema import JSONOperationSchema
 from core.openapi.values import NAME, JSONSchema, array_of, object_of, required_fields
 from core.registry import registry
 from core.rows.trash import TrashableQuerySet
-from crm.fields.catalogue import defined_name
 from crm.resources.api import fields
 from crm.resources.models import MAX_EXTERNAL_IDS, CRMResource, ExternallyIdentified, normalize_value
 
@@ -319,7 +319,7 @@ def write_row(row: RowT, data: Mapping[str, object], *, by: User) -> RowT:
     """Validate the data, and create the row, which is a new instance of its account, or update it.
 
     Call this function in a transaction. To update, the caller must have locked the row. `data` has the values by the names of
-    `crm.fields.catalogue`, such as `email` or `additional_fields[size]`. Raise FieldErrors. The errors of defined fields have the same names.
+    `accounts.fields.catalogue`, such as `email` or `additional_fields[size]`. Raise FieldErrors. The errors of defined fields have the same names.
     """
     try:
         values = read_values(row, data, by=by, is_new=row._state.adding)

@@ -13,6 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import get_language, gettext_lazy, ngettext
 from django.utils.translation import gettext as _
 
+from accounts.fields.catalogue import Field, grouped
 from accounts.statuses.models import Status, pipeline_name, status_name
 from core.pages.base import redirect
 from core.pages.errors import field_message
@@ -20,11 +21,10 @@ from core.pages.formatting import date_text, number_text
 from core.pages.number_fields import answered_text
 from core.rows.declared import FieldType
 from crm.deals.stage_history import LABELS as HISTORY_LABELS
-from crm.fields.catalogue import Field, grouped
-from crm.fields.condition_values import ME, OUTCOME, PIPELINE
-from crm.fields.conditions import SEVERAL, TEXTS, Condition, Operator, Target, operators_of
-from crm.fields.periods import DAYS_LABELS, period_label, split_days
-from crm.fields.periods import LABELS as PERIOD_LABELS
+from team.conditions.conditions import SEVERAL, TEXTS, Condition, Operator, Target, operators_of
+from team.conditions.periods import DAYS_LABELS, period_label, split_days
+from team.conditions.periods import LABELS as PERIOD_LABELS
+from team.conditions.values import ME, OUTCOME, PIPELINE
 from team.fields.names import LINKS, MAX_USERS, OF_FORUM, Names, people_of
 from team.list_queries.queries import ListQuery
 from team.lists.pages.base import RecordsPage

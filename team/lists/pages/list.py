@@ -16,6 +16,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext, pgettext
 
+from accounts.fields.catalogue import Field, grouped
 from accounts.hosts.requests import PageRequest
 from accounts.layout.settings import parse_id
 from core.api.lists import SORT_LIMIT, TOO_MANY_TO_SORT, TooManyToSort
@@ -28,7 +29,6 @@ from core.pages.formatting import number_text
 from core.pages.paging import page_numbers
 from core.rows.values import ValuesRow
 from crm.contacts.models import ContactListMembership
-from crm.fields.catalogue import Field, grouped
 from team.fields.cells import MAX_CELL_LENGTH, Cell, cells_of, value_in
 from team.fields.names import LINKS, Names
 from team.list_queries.declarations import LISTS

@@ -17,6 +17,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.fields.catalogue import Field, fields_of
 from accounts.layout.forms import Form
 from accounts.layout.settings import parse_id
 from accounts.users.models import User
@@ -29,7 +30,6 @@ from crm.clients.models import Client
 from crm.clients.similar import find_similar
 from crm.contacts.models import Contact, ContactList
 from crm.deals.models import Deal
-from crm.fields.catalogue import Field, fields_of
 from crm.resources.api.views import write_row
 from crm.resources.models import CRMResource
 from team.fields.forms import AskingForm, find_clients, form_field, initial_value

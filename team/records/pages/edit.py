@@ -15,11 +15,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from accounts.fields.catalogue import Field, fields_of, grouped
+from accounts.users.models import User
 from core.errors import Conflict, FieldError, FieldErrors
 from core.pages.base import redirect
 from core.rows.declared import FieldType
 from crm.clients.mistypings import doubts_of
-from crm.fields.catalogue import Field, fields_of, grouped
 from crm.resources.api.views import write_row
 from crm.resources.models import CRMResource
 from team.fields.forms import NO_CHOICE, converted_value, currency_of, display, encode, initial_value, submitted_value
@@ -31,7 +32,8 @@ from team.records.pages.record import RecordPage
 # The field of the form with the digests of the values that were shown.
 SHOWN = "shown"
 MAX_SHOWN_LENGTH = 20_000
-CHANGED = gettext_lazy("was changed to “{value}” by {name} in the meantime. Save again to use your value.")
+CHANGED = gettext_lazy("was changed to “{value}” in the meantime. Save again to use your value.")
+CHANGED_BY = gettext_lazy("was changed to “{value}” by {name} in the meantime. Save again to use your value.")
 
 
 def digest_of(field: Field, value: object) -> str:
@@ -67,6 +69,39 @@ class RecordEditForm(RecordForm):
     @property
     def groups(self) -> list[tuple[object, list[forms.BoundField]]]:
         return [(label, [self[field.name] for field in fields]) for label, fields in grouped(self.edited)]
+
+    def changes(self, row: Any, user: User) -> dict[str, object]:
+        """Return the values that the user has changed. The row must be locked. Raise FieldErrors if somebody else has changed one of them."""
+        account = row.account
+        shown: dict[str, str] = dict(self.cleaned_data[SHOWN])
+        values: dict[str, object] = {}
+        conflicts: dict[str, str] = {}
+        for field in self.edited:
+            value, stored = self.value_of(field), field.value_of(row)
+            entered, before = digest_of(field, converted_value(field, value)), digest_of(field, stored)
+            # Both users may have entered the same value.
+            if entered in (shown.get(field.name), before):
+                continue
+            if before != shown.get(field.name):
+                conflicts[field.name] = display(field, stored, account, user, currency=currency_of(field, row, account))
+                shown[field.name] = before
+            values[field.name] = value
+        if conflicts:
+            # Nobody is known to have changed a post.
+            updater = account.users.filter(id=getattr(row, "updater_id", None))
+            name = updater.values_list("name", flat=True).first() or ""
+            # Sending the form again replaces the other values.
+            self.replace_data(SHOWN, json.dumps(shown))
+            raise FieldErrors(
+                FieldError(
+                    field_name,
+                    CHANGED_BY if name else CHANGED,
+                    "conflict",
+                    {"name": name, "value": text or NO_CHOICE},
+                )
+                for field_name, text in conflicts.items()
+            )
+        return values
 
     def value_of(self, field: Field) -> object:
         """Return the value that was entered, as the API takes it. Amounts are texts already."""
@@ -133,31 +168,8 @@ class EditRecordPage(RecordsPage):
 
     def write(self, form: RecordEditForm, rows: Any) -> None:
         """Write the fields that the user has changed. Raise FieldErrors if somebody else has changed one of them."""
-        account, user = self.request.account, self.request.user
         row: CRMResource | None = rows.locked().first()
         if row is None:
             raise Conflict(_("It was deleted in the meantime, or you may no longer see it."))
-        shown: dict[str, str] = dict(form.cleaned_data[SHOWN])
-        values: dict[str, object] = {}
-        conflicts: dict[str, str] = {}
-        for field in form.edited:
-            value, stored = form.value_of(field), field.value_of(row)
-            entered, before = digest_of(field, converted_value(field, value)), digest_of(field, stored)
-            # Both users may have entered the same value.
-            if entered in (shown.get(field.name), before):
-                continue
-            if before != shown.get(field.name):
-                conflicts[field.name] = display(field, stored, account, user, currency=currency_of(field, row, account))
-                shown[field.name] = before
-            values[field.name] = value
-        if conflicts:
-            updater = account.users.filter(id=row.updater_id)
-            name = updater.values_list("name", flat=True).first() or ""
-            # Sending the form again replaces the other values.
-            form.replace_data(SHOWN, json.dumps(shown))
-            raise FieldErrors(
-                FieldError(field_name, CHANGED, "conflict", {"name": name, "value": text or NO_CHOICE})
-                for field_name, text in conflicts.items()
-            )
-        if values:
-            write_row(row, values, by=user)
+        if values := form.changes(row, self.request.user):
+            write_row(row, values, by=self.request.user)

@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
 from accounts.hosts.requests import PageRequest
 from accounts.layout.settings import parse_id
 from accounts.statuses.models import Status
@@ -34,7 +35,6 @@ from core.rows.values import ValuesRow
 from core.search.queries import search, search_transaction
 from crm.contacts.models import ContactListMembership
 from crm.deals.models import Deal
-from crm.fields.catalogue import Field
 from crm.resources.models import ExternallyIdentified
 from crm.user_links.models import UserLink, UserLinkQuerySet, active_members
 from forum.posts.tasks import IS_OPEN_TASK

@@ -19,6 +19,7 @@ from accounts.attachments.models import Attachment, attached_files
 from accounts.attachments.uploading import upload_files
 from accounts.erasure.erasing import Receipt, erase_row
 from accounts.erasure.pages import redirect_to_receipt
+from accounts.fields.catalogue import Field, fields_of, grouped
 from accounts.layout.settings import parse_id
 from core.db.prepared import prepared
 from core.db.tenancy import account_of
@@ -27,7 +28,6 @@ from core.pages.base import redirect, referring_path, safe_path
 from core.pages.undo import Undo, tell_with_undo
 from core.rows.access import Access, prepared_access
 from core.rows.declared import FieldType
-from crm.fields.catalogue import Field, fields_of, grouped
 from crm.resources.models import CRMResource
 from team.bulk.actions import ACTIONS, Action
 from team.fields.cells import as_status, cells_of, fact_of, shown_fields, value_in, with_linked_names

@@ -8,7 +8,7 @@ import pytest
 
 from accounts.users.models import User
 from crm.clients.models import Client
-from crm.fields.conditions import short_words
+from team.conditions.conditions import short_words
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import client_body, contact_body, contact_list_body, deal_body
 from tests.support.factories import make_client, make_contact, make_contact_list, make_deal, make_user

@@ -1,6 +1,6 @@
 """Fields in the settings: adding, changing, ordering and deleting."""
 
-from tests.support.factories import make_client, make_field_definition
+from tests.support.factories import make_client, make_field_definition, make_post, make_task
 from tests.support.settings import assert_few_statements, button_of, send, texts
 
 PATH = "/app/account/fields"
@@ -31,6 +31,22 @@ def test_it_works(acme):
     response = button_of(page.get(f"{PATH}/{row.id}"), "delete").submit().follow()
     assert "The field Length is deleted. Its values stay." in response
     assert not acme.account.field_definitions.exists()
+
+
+def test_fields_of_suggestions_cannot_be_required(acme):
+    page = acme.page(acme.alice)
+    form = page.get(f"{PATH}?resource=suggestion").forms["add"]
+    assert "required" not in form.fields
+    form["label"], form["type"] = "Effort", "number"
+    assert names(form.submit("do").follow()) == ["Effort"]
+    row = acme.account.field_definitions.get()
+    assert (row.resource, row.key, row.required) == ("suggestion", "effort", False)
+    make_post(acme.carol, additional_fields={"effort": "much"})
+    make_task(acme.bob, "A task", additional_fields={"effort": "little"})
+    form = page.get(f"{PATH}/{row.id}").forms["field"]
+    assert "required" not in form.fields
+    form["type"] = "date"
+    assert "1 existing value does not fit. It stays until somebody changes it." in form.submit("do").follow()
 
 
 def test_it_rejects_fields_of_another_account(acme, other):

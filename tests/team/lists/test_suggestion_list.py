@@ -4,7 +4,14 @@ import pytest
 from django.db import connection
 
 from tests.support.assertions import read
-from tests.support.factories import make_category, make_forum, make_post, make_saved_view, make_task
+from tests.support.factories import (
+    make_category,
+    make_field_definition,
+    make_forum,
+    make_post,
+    make_saved_view,
+    make_task,
+)
 from tests.support.queries import capture_queries
 from tests.support.reading import statements
 from tests.support.record_lists import filter_chips, read_record_list
@@ -78,6 +85,29 @@ def test_the_table_is_for_the_team(acme, suggestions):
 
 
 # posts.json
+
+
+def test_fields_that_the_account_defines(acme, suggestions):
+    effort = make_field_definition(acme.account, "effort", resource="suggestion", type="number", in_lists=True)
+    for title, value in (("Dark theme", 10), ("Old idea", 9)):
+        post = acme.account.posts.get(title=title, duplicate_from_id=None)
+        post.write({"additional_fields": {"effort": value}}, by=acme.bob)
+    for query, expected in (
+        ("additional_fields[effort]__after=9", ["Dark theme"]),
+        ("additional_fields[effort]=9", ["Old idea"]),
+        ("additional_fields[effort]__empty=false&sort=additional_fields[effort]", ["Old idea", "Dark theme"]),
+    ):
+        assert read_record_list(acme.bob, "suggestion", query) == (expected, []), query
+        assert titles(acme, query.replace("[", "%5B").replace("]", "%5D")) == expected, query
+    page = acme.page(acme.bob).get(f"{PATH}?additional_fields[effort]=10")
+    assert filter_chips(page) == ["effort is 10"]
+    cells = [" ".join(cell.get_text(" ").split()) for cell in page.html.select("tbody tr td")]
+    assert "10" in cells
+    view = make_saved_view(acme.bob, resource="suggestion", query="columns=additional_fields%5Beffort%5D")
+    page = acme.page(acme.bob).get(f"{PATH}?view={view.id}")
+    assert [cell.get_text(strip=True) for cell in page.html.select("tbody tr td")].count("10") == 1
+    effort.erase()
+    assert row_names(acme.page(acme.bob).get(f"{PATH}?view={view.id}", status=422))
 
 
 def titles(acme, query: str) -> list[str]:

@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from crm.fields.periods import LABELS, find_period, period_label, split_days
+from team.conditions.periods import LABELS, find_period, period_label, split_days
 
 # A Wednesday.
 TODAY = date(2026, 2, 25)

@@ -4,10 +4,10 @@ from datetime import date
 
 import pytest
 
+from accounts.fields.catalogue import GROUPS, builtin_fields, fields_of, grouped
 from core.errors import FieldErrors
 from core.registry import registry
 from crm.clients.models import Client
-from crm.fields.catalogue import GROUPS, builtin_fields, fields_of, grouped
 from crm.resources.api.views import write_row
 from tests.support.factories import make_client, make_field_definition
 from tests.support.tables import table
@@ -50,7 +50,7 @@ def test_every_field_of_the_api_is_in_the_catalogue(resource):
     serializer = registry[resource].viewset.serializer_class
     writable = serializer.writable.keys() - serializer.typed.keys() - NOT_IN_CATALOGUE[resource]
     fields = {field.name for field in builtin_fields(resource) if not field.read_only}
-    assert fields == writable, "add the field to BUILTIN of crm/fields/catalogue.py"
+    assert fields == writable, "add the field to BUILTIN of accounts/fields/catalogue.py"
 
 
 @table("resource", NOT_IN_CATALOGUE)

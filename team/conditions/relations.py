@@ -7,11 +7,11 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.rows.declared import FieldType
-from crm.fields.catalogue import Field
-from crm.fields.condition_values import OUTCOME, PIPELINE
+from team.conditions.values import OUTCOME, PIPELINE
 
 # The filters of deals that no column has. Both are conditions on the status.
 DEAL_FILTERS = (

@@ -4,8 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from crm.fields import api
-from crm.fields import models as field_definitions
+from accounts.fields import api
+from accounts.fields import models as field_definitions
 from tests.support.assertions import assert_answered, assert_refused, read
 from tests.support.bodies import field_definition_body
 from tests.support.factories import make_client, make_contact, make_deal, make_field_definition
@@ -53,7 +53,7 @@ OTHER_FIELD = "is the name of another field"
     ("values", "field", "rule"),
     [
         ({}, "label", "can't be blank"),
-        ({"resource": "post", "label": "a"}, "resource", "is not one of client, contact, deal"),
+        ({"resource": "post", "label": "a"}, "resource", "is not one of client, contact, deal, suggestion"),
         ({"label": "a", "key": "a[b]"}, "key", "is not valid"),
         ({"label": "a", "key": "k" * 65}, "key", "is too long (maximum is 64 characters)"),
         *(({"label": "a", "key": key}, "key", OTHER_FIELD) for key in ("email", "external_id", "datetime1")),
@@ -67,6 +67,9 @@ OTHER_FIELD = "is the name of another field"
         ({"label": "a", "type": "choice", "choices": [*range(201)]}, "choices", "are too many (maximum is 200)"),
         ({"label": "a", "type": "choices", "choices": ["a,b"]}, "choices", "can't have commas for the type choices"),
         ({"label": "Size"}, "label", "is already taken"),
+        ({"label": "a", "resource": "suggestion", "key": "view_count"}, "type", "can only be money, number for this key"),
+        ({"label": "a", "resource": "suggestion", "key": "title"}, "key", OTHER_FIELD),
+        ({"label": "a", "resource": "suggestion", "required": True}, "required", "can't be true for suggestions: visitors write them"),
     ],
 )  # fmt: skip
 def test_it_rejects_invalid_definitions(acme, admin, values, field, rule):

@@ -1,7 +1,7 @@
 """Definitions of fields: the label, the type and the rules that an account sets for additional fields.
 
 The value of a defined field stays in `additional_fields`, under the key of the definition. Names without a definition remain possible,
-and accept any value. `crm.fields.api` reads the values.
+and accept any value. `accounts.fields.api` reads the values.
 """
 
 from typing import TYPE_CHECKING
@@ -35,7 +35,7 @@ MAX_CHOICES = 200
 
 
 class FieldDefinition(Ordered, Audited, TenantModel):
-    """A field that the account defines for its clients, contacts or deals. Its key and its label are unique for the resource."""
+    """A field that the account defines for its clients, contacts, deals or suggestions. Its key and its label are unique for the resource."""
 
     api_resource = Resource("field_definition", _("Field"), _("Fields"), icon="text-cursor-input")
     audit_group = "field_definition"
@@ -45,6 +45,7 @@ class FieldDefinition(Ordered, Audited, TenantModel):
         CLIENT = "client", _("Clients")
         CONTACT = "contact", _("Contacts")
         DEAL = "deal", _("Deals")
+        SUGGESTION = "suggestion", _("Suggestions")
 
     class Type(models.TextChoices):
         TEXT = "text", _("Text")
@@ -71,7 +72,7 @@ class FieldDefinition(Ordered, Audited, TenantModel):
     objects = LockableQuerySet["FieldDefinition"].as_manager()
 
     class Meta:
-        db_table = "crm_fielddefinition"
+        db_table = "accounts_fielddefinition"
         default_related_name = "field_definitions"
         constraints = [
             models.UniqueConstraint(fields=["account", "resource", "key"], name="field_key_unique"),

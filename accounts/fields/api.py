@@ -1,4 +1,4 @@
-"""Defined fields in the Account API (JSON): the values that `crm.fields.models` allow in `additional_fields`, and the definitions."""
+"""Defined fields in the Account API (JSON): the values that `accounts.fields.models` allow in `additional_fields`, and the definitions."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework.response import Response
 
 from accounts.account.models import Account
+from accounts.fields.models import EXTERNAL_ID, MAX_CHOICES, MAX_DEFINITIONS, MAX_KEY_LENGTH, FieldDefinition
 from accounts.hosts.api import APIRequest
 from accounts.roles.permissions import IsAdminOrTeamReadOnly
 from core.api import fields
@@ -24,10 +25,9 @@ from core.errors import FieldError, FieldErrors
 from core.openapi.fields import NON_XML_CHARACTERS, WHITE_SPACE, XML_TEXT, TextExtension, describe_field
 from core.openapi.operations import LIMITS, RESPONSES, SHAPES, Shape
 from core.openapi.values import BOOLEAN, COUNT, JSONSchema, array_of, object_of
-from core.registry import registry
+from core.registry import Resource, registry
 from core.rows.access import Access
 from core.rows.additional_fields import to_json_value
-from crm.fields.models import EXTERNAL_ID, MAX_CHOICES, MAX_DEFINITIONS, MAX_KEY_LENGTH, FieldDefinition
 
 MAX_LINK_LENGTH = 2000
 # The separator of several choices in a response, where every additional field is a single value.
@@ -225,9 +225,13 @@ class DefinedFieldsSerializer(AdditionalFieldsSerializer):
 # Field definitions
 
 
-def serializer_of(resource: str) -> type[AdditionalFieldsSerializer]:
-    """Return the serializer of a resource whose fields an account can define."""
-    return cast(type[AdditionalFieldsSerializer], registry[resource].viewset.serializer_class)
+def resource_of(target: str) -> Resource:
+    """Return the resource of the rows whose fields an account can define. Suggestions are posts."""
+    return registry["post" if target == FieldDefinition.Target.SUGGESTION else target]
+
+
+def serializer_of(target: str) -> type[AdditionalFieldsSerializer]:
+    return cast(type[AdditionalFieldsSerializer], resource_of(target).viewset.serializer_class)
 
 
 class KeyField(fields.TextField):
@@ -301,6 +305,8 @@ class FieldDefinitionSerializer(ResourceSerializer):
         if not errors:
             errors += self.find_conflicts(resource, key, type)
         errors += self.find_wrong_choices(type, choices, is_new=row is None or "choices" in values)
+        if values.get("required") and resource == FieldDefinition.Target.SUGGESTION:
+            errors.append(FieldError("required", _("can't be true for suggestions: visitors write them"), "suggestion"))
         others = self.context["account"].field_definitions.filter(resource=resource)
         others = others.exclude(id=row.id) if row else others
         errors += [
@@ -354,10 +360,11 @@ def count_misfits(definition: FieldDefinition, access: Access) -> dict[str, Any]
 
     `complete` tells whether all of these rows were compared.
     """
-    rows: Any = registry[definition.resource].rows_of(definition.account)
-    newest = (
-        rows.live().limited_to(access).order_by("-id").values_list(f"additional_fields__{definition.key}", flat=True)
-    )
+    rows: Any = resource_of(definition.resource).rows_of(definition.account)
+    rows = rows.live().limited_to(access)
+    if definition.resource == FieldDefinition.Target.SUGGESTION:
+        rows = rows.without_tasks()
+    newest = rows.order_by("-id").values_list(f"additional_fields__{definition.key}", flat=True)
     values = list(newest[: MAX_COMPARED_ROWS + 1])
     compared = values[:MAX_COMPARED_ROWS]
     return {

@@ -1,10 +1,10 @@
 """Conditions on the fields of clients, contacts and deals, as the URL of a list has them.
 
-The name of a parameter is a field of `crm.fields.catalogue` and an operator: `city=Gdansk`, `city__contains=gda`, `created_at__after=2026-01-01`,
+The name of a parameter is a field of `accounts.fields.catalogue` and an operator: `city=Gdansk`, `city__contains=gda`, `created_at__after=2026-01-01`,
 `email__empty=true`, `additional_fields[size]__not=XL`. An additional field without a definition is compared as a text. The operators `any` and
 `none` have several values, each in a parameter of its own: `city__any=Gdansk&city__any=Sopot`.
 
-Two prefixes may precede the field. `client.city=Gdansk` is a condition on a related row (`crm.fields.relations`). `or1.` to `or9.` number
+Two prefixes may precede the field. `client.city=Gdansk` is a condition on a related row (`team.conditions.relations`). `or1.` to `or9.` number
 groups: a row passes if it meets all conditions of at least one group, and all conditions without a group.
 """
 
@@ -24,6 +24,7 @@ from django.db.models.expressions import Expression, RawSQL
 from django.utils.translation import gettext_lazy as _
 
 from accounts.account.models import Account
+from accounts.fields.catalogue import Field, defined_name
 from accounts.statuses.models import Status
 from accounts.users.models import User
 from core.db.text import is_xml_text
@@ -33,9 +34,8 @@ from core.rows.declared import FieldType
 from core.rows.last_changes import has_last_changes, with_last_change
 from core.rows.trimmed import fold_email
 from core.search.terms import HAS_WORDS, has_part
-from crm.fields.catalogue import Field, defined_name
-from crm.fields.condition_values import BOOLEANS, FILTER_READERS, IDS, READERS, read_number, read_tags
-from crm.fields.relations import Relation
+from team.conditions.relations import Relation
+from team.conditions.values import BOOLEANS, FILTER_READERS, IDS, READERS, read_number, read_tags
 
 MAX_CONDITIONS = 20
 # The values of one condition with the operator `any` or `none`.

@@ -18,7 +18,7 @@ from core.http.regions import first_weekday_of
 from core.numbers import AmbiguousNumber, InvalidNumber, parse_number, to_decimal
 from core.rows.declared import FieldType
 from core.rows.trimmed import trim
-from crm.fields.periods import find_period
+from team.conditions.periods import find_period
 
 # Values of a parameter that stand for the user who sends the request.
 ME = "me"
@@ -31,7 +31,7 @@ IDS = (
     *(FieldType.USER, FieldType.STATUS, FieldType.CLIENT, FieldType.CONTACT, FieldType.DEAL),
     *(FieldType.CATEGORY, FieldType.FORUM),
 )
-# The fields that only filters have (`crm.fields.relations`). Their values are the ids of the statuses that they stand for.
+# The fields that only filters have (`team.conditions.relations`). Their values are the ids of the statuses that they stand for.
 OUTCOME, PIPELINE = "outcome", "pipeline_id"
 
 # Readers of the texts of parameters

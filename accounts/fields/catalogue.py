@@ -1,4 +1,4 @@
-"""The field catalogue: the fields of clients, contacts and deals, as people see them.
+"""The field catalogue: the fields of clients, contacts and deals, and the fields that an account defines, as people see them.
 
 Lists (columns, filters), the pages of records (groups, editing in place), quick create, the comparison of a merge, and CSV files read
 the catalogue, so that each field has the same name, label and type everywhere:
@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Any
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from accounts.fields.models import FieldDefinition, definitions_of
 from core.registry import registry
 from core.rows.declared import DeclaredField, FieldType, declared_columns
-from crm.fields.models import FieldDefinition, definitions_of
 
 if TYPE_CHECKING:
     from accounts.account.models import Account
@@ -53,7 +53,7 @@ GROUPS: dict[str, str | Promise] = {
 
 @dataclass(frozen=True)
 class Field:
-    """A field of clients, contacts or deals."""
+    """A field of clients, contacts, deals or other rows in lists."""
 
     name: str
     label: str | Promise
@@ -148,7 +148,12 @@ def defined_field(definition: FieldDefinition) -> Field:
 
 def fields_of(account: "Account", resource: str) -> list[Field]:
     """Return the built-in fields and the fields that the account defines, in order."""
-    return [*builtin_fields(resource), *map(defined_field, definitions_of(account, resource))]
+    return [*builtin_fields(resource), *defined_fields(account, resource)]
+
+
+def defined_fields(account: "Account", resource: str) -> list[Field]:
+    """Return the fields that the account defines, in order. It takes at most one statement, as `definitions_of`."""
+    return [defined_field(definition) for definition in definitions_of(account, resource)]
 
 
 def grouped(fields: Iterable[Field]) -> Iterator[tuple[str | Promise, list[Field]]]:
