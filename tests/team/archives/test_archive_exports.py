@@ -13,7 +13,7 @@ from team.archives import exporting
 from team.archives.importing import read_archive
 from team.exports.models import Export
 from tests.support.archives import archive_of, contents_of, make_target
-from tests.support.factories import make_client, make_post, make_token, make_user
+from tests.support.factories import make_client, make_field_definition, make_post, make_token, make_user
 from tests.support.jobs import run_jobs
 from tests.support.tables import table
 
@@ -36,7 +36,8 @@ def start(owner) -> int:
 def test_it_works(acme):
     """An owner asks for the archive on the page, downloads it, and it is imported into an empty account."""
     make_client(acme.alice, "Nova")
-    make_post(acme.carol, "Dark mode")
+    make_field_definition(acme.account, "effort", resource="suggestion", type="number")
+    make_post(acme.carol, "Dark mode", additional_fields={"effort": 5})
     options = {"name": "a.png", "content_type": "image/png", "max_bytes": 10**6}
     picture = StoredFile.objects.store(acme.account, chunks=iter([b"\x89PNG" * 1000]), **options)
     # The account has no space for another file.
@@ -66,6 +67,8 @@ def test_it_works(acme):
     target = make_target(acme.alice)
     read_archive(target, archive)
     assert contents_of(archive_of(target)) == rows
+    target.refresh_from_db()
+    assert target.resources_with_fields == ["suggestion"]
     assert b"".join(target.stored_files.get(id=picture.id).read()) == b"\x89PNG" * 1000
     entry = AuditEntry.objects.get(account=acme.account, action="export.started")
     assert (entry.actor_id, entry.details["resource"]) == (acme.alice.id, "archive")
