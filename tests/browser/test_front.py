@@ -16,6 +16,9 @@ def test_it_works(acme, chromium, monkeypatch):
     page = context.new_page()
     page.goto(f"{FRONT_ORIGIN}/")
     page.get_by_role("link", name="Create an account").click()
+    # The form reacts to what is typed once its scripts have run.
+    page.wait_for_url("**/app/start")
+    page.wait_for_load_state()
     page.get_by_label("Company or project").press_sequentially("Acme")
     expect(page.get_by_label("Address")).to_have_value("acme-2")
     page.get_by_label("Address").fill("desks")

@@ -33,8 +33,10 @@ def clicks_of(page: Page) -> int:
     return int(page.evaluate("() => sessionStorage.getItem('clicks')") or 0)
 
 
-def add_filter(page: Page, name: str) -> None:
-    """Open the menu of filters with a click, and choose a field by typing."""
+def add_filter(page: Page, name: str, *, number: int) -> None:
+    """Open the menu of filters with a click, and choose a field by typing. The list has `number` filters before."""
+    # Until then, the page of the filter before replaces the menu.
+    expect(page.locator(".chip.filter")).to_have_count(number)
     page.locator("[data-filter-menu] summary").click()
     page.keyboard.type(name)
     page.keyboard.press("Enter")
@@ -49,14 +51,14 @@ def test_three_conditions_with_an_or_are_saved_and_shared(acme, open_counting):
     make_deal(acme.bob, "Gate", price=10, expected_close_date="2020-01-01")
     page = open_counting(acme.bob)
     page.goto("/app/deals")
-    add_filter(page, "amount")
+    add_filter(page, "amount", number=0)
     page.locator("#filter-operator").select_option("after")
     page.get_by_label("Value").fill("1000")
     page.keyboard.press("Enter")
-    add_filter(page, "client address city")
+    add_filter(page, "client address city", number=1)
     page.get_by_label("Value").fill("Gdynia")
     page.keyboard.press("Enter")
-    add_filter(page, "expected close")
+    add_filter(page, "expected close", number=2)
     page.get_by_label("When").select_option("last_year")
     page.locator("#filter-operator").select_option("before")
     page.get_by_label("Joined with").select_option("new")
