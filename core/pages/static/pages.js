@@ -169,14 +169,16 @@ document.addEventListener("submit", (event) => {
   }
 }, true);
 
-// Ctrl+Enter (on a Mac, Cmd+Enter) submits a form from its text, and a form with data-submit-by-key from each of its fields.
+// Ctrl+Enter (on a Mac, Cmd+Enter) submits a form from each of its fields, with the button of its actions or its only prominent one.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
   const form = event.target.form;
-  if (form?.method !== "post" || !event.target.matches("textarea, [data-submit-by-key] :is(input, select)")) return;
+  if (form?.method !== "post" || !event.target.matches("textarea, input, select")) return;
   const buttons = [...form.elements].filter((each) => each.type === "submit" && !each.formNoValidate && each.offsetParent);
+  const button = buttons.find((each) => each.closest(".actions")) ?? buttons.find((each) => !each.matches(".unseen, .quiet"));
+  if (!button && !event.target.matches("textarea")) return;
   event.preventDefault();
-  form.requestSubmit(buttons.find((button) => button.closest(".actions")) ?? buttons.find((button) => !button.matches(".unseen, .quiet")));
+  form.requestSubmit(button);
 });
 
 // Submit a form only once on a double click.
