@@ -1,4 +1,4 @@
-"""Conditions on the fields of clients, contacts and deals, as the URL of a list has them.
+"""Conditions on the fields of the rows of a list, such as clients or suggestions, as the URL of the list has them.
 
 The name of a parameter is a field of `accounts.fields.catalogue` and an operator: `city=Gdansk`, `city__contains=gda`, `created_at__after=2026-01-01`,
 `email__empty=true`, `additional_fields[size]__not=XL`. An additional field without a definition is compared as a text. The operators `any` and
