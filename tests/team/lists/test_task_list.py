@@ -52,7 +52,8 @@ FILTERS = {
 
 
 def test_it_filters_and_orders(acme, tasks):
-    for query, expected in FILTERS.items():
+    # In tasks.json, `responsible_id` is a parameter of the list itself, which takes an id.
+    for query, expected in (FILTERS | {"responsible_id=me": "Soon"}).items():
         names, errors = read_record_list(acme.bob, "task", query.format(**tasks))
         assert (" ".join(names), errors) == (expected, []), query
     bob = acme.page(acme.bob)
